@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NoReturn
 
 from icore_kernel.terms.table import Op, Payload, Sort, Variable
@@ -91,8 +91,11 @@ class Term:
         return self.payload
 
 
-def postorder(terms: Iterable[Term]) -> list[Term]:
-    """Every term below `terms`, and they themselves, each once, arguments before the terms they are in."""
+def postorder(terms: Iterable[Term], known: Container[Term] = ()) -> list[Term]:
+    """Every term below `terms`, and they themselves, each once, arguments before the terms they are in.
+
+    Terms in `known` are left out, with what only they contain.
+    """
     order: list[Term] = []
     entered: set[Term] = set()
     for root in terms:
@@ -101,7 +104,7 @@ def postorder(terms: Iterable[Term]) -> list[Term]:
             term, done = stack.pop()
             if done:
                 order.append(term)
-            elif term not in entered:
+            elif term not in entered and term not in known:
                 entered.add(term)
                 stack.append((term, True))
                 stack.extend((arg, False) for arg in reversed(term.args) if arg not in entered)
