@@ -1,0 +1,220 @@
+"""The command line: `icore check`, `explore`, `fmt`, `init`.
+
+Only click is imported at start, so that `icore --help` answers at once; each command imports what it needs when it runs.
+Exit statuses are those of `verdict.ExitStatus`; usage errors are wrong input (2).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from icore_kernel.version import VERSION
+
+if TYPE_CHECKING:
+    from icore_kernel.cli_check import Limits
+
+# The values of ExitStatus, which is not imported at start. A test holds them equal.
+_BAD_INPUT, _UNKNOWN, _INTERNAL = 2, 3, 4
+
+_EVERY_FAULT = "*"
+
+
+class CheckCommand(click.Command):
+    """`--unaudited` has an optional value, written with `=`; a word after it is a file, never its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        options = [f"--unaudited={_EVERY_FAULT}" if word == "--unaudited" else word for word in args[:end]]
+        return super().parse_args(ctx, options + args[end:])
+
+
+def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from importlib.metadata import version
+
+    python = ".".join(map(str, sys.version_info[:3]))
+    click.echo(f"icore {VERSION} · Z3 {version('z3-solver')} · Python {python} · no C kernel")
+    ctx.exit()
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show versions and exit.")
+def cli() -> None:
+    """Check declaration packages of cooperating agents.
+
+    A verdict is holds, proved, violated or unknown. Exit status: 0 holds or proved, 1 violated, 2 wrong input,
+    3 unknown, 4 internal error; of several files the gravest counts (4, 2, 1, 3, 0).
+    """
+
+
+def _settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    settings: dict[str, str] = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE")
+        if name in settings:
+            raise click.BadParameter(f"{name} is set twice")
+        settings[name] = value
+    return settings
+
+
+def _faults(ctx: click.Context, param: click.Parameter, value: str | None) -> bool | tuple[str, ...]:
+    if value is None or value == _EVERY_FAULT:
+        return value is not None
+    names = tuple(name.strip() for name in value.split(","))
+    if not all(names):
+        raise click.BadParameter("the names of faults are separated by single commas")
+    return names
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < float("inf"):
+        raise click.BadParameter("a number of seconds above 0 is expected")
+    return value
+
+
+_path = click.Path(path_type=Path)
+_set = click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, callback=_settings, help="Set a parameter of the package.")
+_theory = click.option("--theory", metavar="DIR", type=_path, help="Read the theory from this folder.")
+_format = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="What to print.")
+_max_states = click.option("--max-states", metavar="N", type=click.IntRange(min=1), help="Stop after N states: unknown.")
+_max_depth = click.option("--max-depth", metavar="N", type=click.IntRange(min=0), help="Do not expand states at depth N: unknown.")
+_timeout = click.option("--timeout", metavar="S", type=float, callback=_seconds, help="Stop after S seconds: unknown.")
+
+
+def _limits(max_states: int | None, max_depth: int | None, timeout: float | None) -> Limits:
+    from icore_kernel.cli_check import Limits
+
+    return Limits(max_states, max_depth, timeout)
+
+
+@cli.command(cls=CheckCommand)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_path)
+@_set
+@click.option("--only", metavar="PROPERTY", multiple=True, help="Answer only this property (may be given again).")
+@click.option("--unaudited", metavar="[=FAULT,...]", callback=_faults, help="Commit faults and attempts (or those named) without judging them.")
+@click.option("--strict", is_flag=True, help="A finding that is not allowed exits 1.")
+@_format
+@_max_states
+@_max_depth
+@_timeout
+@click.option("--save-run", metavar="PATH", type=_path, help="Save the first counterexample, for `icore explore --replay`.")
+@_theory
+def check(
+    files: tuple[Path, ...],
+    settings: dict[str, str],
+    only: tuple[str, ...],
+    unaudited: bool | tuple[str, ...],
+    strict: bool,
+    form: str,
+    max_states: int | None,
+    max_depth: int | None,
+    timeout: float | None,
+    save_run: Path | None,
+    theory: Path | None,
+) -> int:
+    """The verdict on each FILE, with a shortest run where one is violated."""
+    from icore_kernel.cli_check import Asked, check_files
+
+    limits = _limits(max_states, max_depth, timeout)
+    return check_files(files, Asked(settings, theory, only, unaudited, strict, form == "json", limits, save_run))
+
+
+@cli.command()
+@click.argument("file", metavar="FILE", type=_path)
+@_set
+@click.option("--replay", metavar="RUN", type=_path, help="Replay a run that `icore check --save-run` saved.")
+@_format
+@_max_states
+@_max_depth
+@_timeout
+@_theory
+def explore(
+    file: Path,
+    settings: dict[str, str],
+    replay: Path | None,
+    form: str,
+    max_states: int | None,
+    max_depth: int | None,
+    timeout: float | None,
+    theory: Path | None,
+) -> int:
+    """The state space of FILE by level and update, or a saved run."""
+    from icore_kernel.cli_explore import explore_file, replay_file
+
+    if replay is not None:
+        return replay_file(file, replay, settings, theory, as_json=form == "json")
+    return explore_file(file, settings, theory, _limits(max_states, max_depth, timeout), as_json=form == "json")
+
+
+@cli.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_path)
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 when a file is not formatted.")
+def fmt(files: tuple[Path, ...], only_check: bool) -> int:
+    """Format declaration files in place."""
+    from icore_kernel.cli_files import format_files
+
+    return format_files(files, only_check)
+
+
+@cli.command()
+@click.argument("name", metavar="[NAME]", default="starter")
+def init(name: str) -> int:
+    """Write NAME.icore, a package to start from.
+
+    It is small and commented, and checks well. An existing file is never overwritten.
+    """
+    from icore_kernel.cli_files import write_starter
+
+    return write_starter(name)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit status. Nothing but the status leaves it, whatever happens inside."""
+    try:
+        status = cli.main(args=arguments, prog_name="icore", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as wrong:
+        wrong.show()
+        return _BAD_INPUT
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("\nunknown: interrupted", err=True)
+        return _UNKNOWN
+    except BrokenPipeError:
+        # The reader has gone. Standard output is pointed at nothing, so that the interpreter's last flush is quiet too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _UNKNOWN
+    except MemoryError:
+        click.echo("unknown: the memory did not suffice; --max-states bounds a search", err=True)
+        return _UNKNOWN
+    except Exception as wrong:  # noqa: BLE001
+        # The one place that may catch everything: whatever reaches it is a mistake of icore, never of the user's file,
+        # and its status must not be taken for a verdict. (An uncaught exception would exit 1, which means violated.)
+        return _internal_error(wrong)
+    return int(status) if isinstance(status, int) else 0
+
+
+def _internal_error(wrong: Exception) -> int:
+    if os.environ.get("ICORE_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(wrong)
+    click.echo(f"icore: internal error: {type(wrong).__name__}: {wrong}", err=True)
+    click.echo("This is a mistake in icore, not in your file, and no verdict was reached.", err=True)
+    click.echo("Please report it with the file and the output of ICORE_DEBUG=1 (see CONTRIBUTING.md).", err=True)
+    return _INTERNAL
+
+
+def main() -> NoReturn:
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that cannot show `·` must not turn a verdict into an error.
+            stream.reconfigure(errors="replace")
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,95 @@
+"""The state space and a replayed run, as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from icore_kernel.explore.model import Coverage, Exploration
+from icore_kernel.report.layout import Line, Part, Piece, line, number
+from icore_kernel.verdict import Step
+
+if TYPE_CHECKING:
+    from icore_kernel.runs_io import Replay, ReplayedStep
+
+
+def exploration_lines(exploration: Exploration) -> Iterator[Line]:
+    """Totals, then states by level, then each schema with where it was enabled, committable and committed."""
+    system = exploration.system
+    yield line(Piece(f"{system.name} {system.version}".rstrip(), Part.STRONG), f" · fields {system.fields_digest[:6]}")
+    yield line()
+    stutter = f", of which {exploration.stutters:,} stutter" if exploration.stutters else ""
+    states, steps = number(exploration.states, "state"), number(exploration.steps, "step")
+    yield line(f"  {states} · {steps}{stutter} · depth {exploration.depth:,}")
+    yield line()
+    yield from _table(("depth", "states"), [(f"{depth:,}", f"{count:,}") for depth, count in enumerate(exploration.levels)])
+    yield line()
+    by_schema: dict[str, Coverage] = {}
+    for update, covered in zip(system.updates, exploration.coverage, strict=True):
+        known = by_schema.get(update.schema, Coverage())
+        by_schema[update.schema] = Coverage(
+            known.enabled + covered.enabled, known.committable + covered.committable, known.committed + covered.committed
+        )
+    rows = [(name, f"{c.enabled:,}", f"{c.committable:,}", f"{c.committed:,}") for name, c in by_schema.items()]
+    yield from _table(("update", "enabled", "committable", "committed"), rows)
+    yield line()
+    if exploration.stopped is None:
+        yield line(Piece("complete", Part.GOOD), f" · {exploration.seconds:.2f} s")
+    else:
+        why = f"unknown, the search stopped before its end: {exploration.stopped}"
+        yield line(Piece(why, Part.UNSURE), f" · {exploration.seconds:.2f} s")
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[Line]:
+    """The first column to the left, the others, which are counts, to the right."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    for position, row in enumerate([head, *rows]):
+        cells = [f"{cell:<{width}}" if first == 0 else f"{cell:>{width}}" for first, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        yield line(Piece("  " + "   ".join(cells), Part.DIM if position == 0 else Part.PLAIN))
+
+
+def replay_lines(replay: Replay) -> Iterator[Line]:
+    """Each step with what it changed and, where it did not go as the run says, why."""
+    run = replay.run
+    yield line(Piece(f"{run.package} {run.version}".rstrip(), Part.STRONG), f" · {number(len(run.steps), 'step')} · breaks {run.breaks}")
+    yield line()
+    if run.initial:
+        yield line("  from ", ", ".join(f"{name} = {value}" for name, value in run.initial))
+    for position, went in enumerate(replay.steps, start=1):
+        yield line(f"  {position:>3}  {went.step.update}")
+        yield from _changes(went.step)
+        if not went.committed:
+            yield line("       ", Piece(_refusal(went), Part.BAD))
+    if replay.offending is not None:
+        yield line(f" then  {replay.offending.step.update}")
+        yield from _changes(replay.offending.step)
+        yield line("       ", Piece(_refusal(replay.offending), Part.BAD))
+    yield line()
+    if replay.false_at_end:
+        yield line("  false in the last state: ", ", ".join(replay.false_at_end))
+        yield line()
+    yield _summary(replay)
+
+
+def _changes(step: Step) -> Iterator[Line]:
+    for change in step.changes:
+        yield line(Piece(f"       {change.field}: {change.before} -> {change.after}", Part.DIM))
+
+
+def _refusal(went: ReplayedStep) -> str:
+    if not went.enabled:
+        return "not enabled here"
+    if not went.failing:
+        return "legal here"
+    return "may not commit, by " + ", ".join(dict.fromkeys(failing.clause.label for failing in went.failing))
+
+
+def _summary(replay: Replay) -> Line:
+    if not replay.committed:
+        return line(Piece(f"step {len(replay.steps)} did not commit: the package has no such run", Part.BAD))
+    done = "every step was enabled and committed" if replay.steps else "the run has no step"
+    if replay.offending is None:
+        return line(Piece(done, Part.GOOD))
+    if replay.borne_out:
+        return line(Piece(f"{done}, and the last occurrence may not commit", Part.GOOD))
+    return line(Piece(f"{done}, but the last occurrence is {_refusal(replay.offending)}", Part.BAD))

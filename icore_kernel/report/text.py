@@ -1,0 +1,185 @@
+"""A report as a person reads it (design 1, What the user sees): a headline, a line a result, what is wrong, the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
+
+from icore_kernel.report.layout import Line, Part, Piece, line, number, place
+from icore_kernel.verdict import ExitStatus, Finding, Reason, Report, Result, Run, Step, Verdict
+
+_NAME = 16
+"""Least width of the column of names; of the verdicts it is the longest verdict's."""
+_VERDICT = len("violated")
+_ROOM = 96
+"""Changes of a step stand on one line up to this width, else one below the other."""
+_BEFORE_SPACE = ("well-formed", "legality", "faults", "soundness")
+"""Results that are printed before the line of the state space, as in design 1; the declared properties come after it."""
+
+
+def part_of(verdict: Verdict) -> Part:
+    match verdict:
+        case Verdict.HOLDS | Verdict.PROVED:
+            return Part.GOOD
+        case Verdict.VIOLATED:
+            return Part.BAD
+        case Verdict.UNKNOWN:
+            return Part.UNSURE
+        case _:
+            assert_never(verdict)
+
+
+def report_lines(report: Report, strict: bool = False) -> Iterator[Line]:
+    """All lines of one report. `strict` changes only what is said of findings."""
+    yield line(Piece(f"{report.package} {report.version}".rstrip(), Part.STRONG), "".join(f" · {words}" for words in _headline(report)))
+    yield line()
+    names = [*(result.name for result in report.results), "state space"]
+    width = max(_NAME, *map(len, names))
+    ahead = [result for result in report.results if result.name in _BEFORE_SPACE]
+    for result in ahead:
+        yield _row(result, width)
+    yield from _space(report, width)
+    for result in report.results:
+        if result.name not in _BEFORE_SPACE:
+            yield _row(result, width)
+    yield from _vacuity(report.findings, width)
+    for result in report.results:
+        if result.verdict is Verdict.VIOLATED:
+            yield line()
+            yield from _violated(result)
+    yield line()
+    yield _last(report, strict)
+
+
+def _headline(report: Report) -> Iterator[str]:
+    counts = report.counts
+    for key in ("agent", "obligation"):
+        if counts.get(f"{key}s"):
+            yield number(counts[f"{key}s"], key)
+    if "updates" in counts:
+        occurrences = f" ({number(counts['occurrences'], 'occurrence')})" if "occurrences" in counts else ""
+        yield number(counts["updates"], "update") + occurrences
+    if report.mode != "audited":
+        yield report.mode
+
+
+def _columns(name: str, width: int, verdict: Piece, rest: str) -> Line:
+    gap = " " * (max(_VERDICT - len(verdict.text), 0) + 2)
+    return line(f"  {name:<{width}}  ", verdict, gap if rest else "", rest)
+
+
+def _row(result: Result, width: int) -> Line:
+    return _columns(result.name, width, Piece(result.verdict.value, part_of(result.verdict)), result.detail)
+
+
+def _space(report: Report, width: int) -> Iterator[Line]:
+    space = report.space
+    facts = [number(value, noun) for key, noun in (("states", "state"), ("steps", "step")) if isinstance(value := space.get(key), int)]
+    stutters = space.get("stutters")
+    if isinstance(stutters, int) and stutters and facts:
+        facts[-1] += f", of which {stutters:,} stutter"
+    if isinstance(depth := space.get("depth"), int):
+        facts.append(f"depth {depth:,}")
+    if fields := space.get("fields"):
+        facts.append(f"fields {fields}")
+    if facts:
+        yield _columns("state space", width, Piece(""), " · ".join(facts))
+    if stopped := space.get("stopped"):
+        yield _columns("", width, Piece("unknown", Part.UNSURE), f"the search stopped before its end: {stopped}")
+
+
+def _vacuity(findings: Sequence[Finding], width: int) -> Iterator[Line]:
+    notes = Piece(number(len(findings), "note"), Part.UNSURE if any(not f.allowed for f in findings) else Part.PLAIN)
+    for place_in_list, finding in enumerate(findings):
+        first = place_in_list == 0
+        yield _columns("vacuity" if first else "", width, notes if first else Piece(""), _note(finding))
+    if not findings:
+        yield _columns("vacuity", width, notes, "")
+
+
+def _note(finding: Finding) -> str:
+    where = f" ({place(finding.span)})" if finding.span else ""
+    allowed = f", allowed: {finding.allowed}" if finding.allowed else ""
+    return f"{finding.message}{where}{allowed}"
+
+
+def _violated(result: Result) -> Iterator[Line]:
+    where = f" · {place(result.span)}" if result.span else ""
+    yield line(Piece(f"violated: {result.name}", Part.BAD), where)
+    if result.run is not None:
+        yield line()
+        yield from run_lines(result.run)
+    for reason in result.reasons:
+        yield line()
+        yield from _reason(reason)
+    if result.repair:
+        yield line()
+        yield line("  repair  ", result.repair)
+
+
+def run_lines(run: Run) -> Iterator[Line]:
+    """A run, one line a step: only what each step changed."""
+    steps = len(run.steps)
+    yield line(f"  the shortest run, {number(steps, 'step')}:" if steps else "  in the initial state:")
+    if run.initial:
+        yield line("       from ", ", ".join(f"{name} = {value}" for name, value in run.initial))
+    shown = [*run.steps, run.offending] if run.offending else run.steps
+    width = max((len(_said(step)) for step in shown), default=0)
+    for position, step in enumerate(run.steps, start=1):
+        yield from _step(f"{position:>5}", step, width)
+    if run.offending:
+        yield from _step(" then", run.offending, width)
+        yield line(Piece("       which may not commit", Part.DIM))
+
+
+def _said(step: Step) -> str:
+    """The update, and who moved where its name does not say."""
+    return step.update if not step.actor or step.actor in step.update else f"{step.update} by {step.actor}"
+
+
+def _step(label: str, step: Step, width: int) -> Iterator[Line]:
+    changes = [f"{change.field}: {change.before} -> {change.after}" for change in step.changes] or ["changes nothing"]
+    together = ", ".join(changes)
+    head = f"{label}  {_said(step):<{width}}  "
+    if len(head) + len(together) <= _ROOM:
+        yield line(head, Piece(together, Part.DIM))
+        return
+    yield line(head, Piece(changes[0], Part.DIM))
+    for change in changes[1:]:
+        yield line(" " * len(head), Piece(change, Part.DIM))
+
+
+def _reason(reason: Reason) -> Iterator[Line]:
+    at = f" at {reason.instance}" if reason.instance else ""
+    where = f" · {place(reason.span)}" if reason.span else ""
+    yield line("  fails  ", Piece(f"{reason.label}{at}", Part.STRONG), where)
+    for text in reason.text.splitlines():
+        yield line(f"         {text}")
+    width = max((len(name) for name, _ in reason.values), default=0)
+    for name, value in reason.values:
+        yield line(f"         {name:<{width}} = {value}")
+
+
+def _last(report: Report, strict: bool) -> Line:
+    verdict = report.verdict
+    found = sum(1 for finding in report.findings if not finding.allowed)
+    seconds = f" · {report.seconds:.2f} s"
+    if strict and found and verdict is not Verdict.VIOLATED:
+        return line(Piece(f"{verdict.value}, but --strict fails it for {number(found, 'note')}", Part.BAD), seconds)
+    return line(Piece(verdict.value, part_of(verdict)), seconds)
+
+
+_WORDS = {
+    ExitStatus.HOLDS: "{} good",
+    ExitStatus.VIOLATED: "{} violated",
+    ExitStatus.BAD_INPUT: "{} wrong",
+    ExitStatus.UNKNOWN: "{} unknown",
+    ExitStatus.INTERNAL: "{} failed inside",
+}
+
+
+def tally(statuses: Iterable[ExitStatus]) -> str:
+    """`3 files: 2 good, 1 violated`: the closing line of a check of several files."""
+    found = list(statuses)
+    words = [_WORDS[status].format(found.count(status)) for status in ExitStatus if status in found]
+    return f"{number(len(found), 'file')}: {', '.join(words)}"

@@ -1,0 +1,3 @@
+"""The version of icore, once: the distribution, `icore --version` and every JSON report read it here."""
+
+VERSION = "0.1.0"
