@@ -93,17 +93,181 @@ PARSING: tuple[Row, ...] = (
 
 # ---- R: names ---------------------------------------------------------------------------------------------------
 
-NAMES: tuple[Row, ...] = ()
+R001 = Code("R001")
+R002 = Code("R002")
+R003 = Code("R003")
+R004 = Code("R004")
+R005 = Code("R005")
+R006 = Code("R006")
+R007 = Code("R007")
+R008 = Code("R008")
+R009 = Code("R009")
+R010 = Code("R010")
+R011 = Code("R011")
+R012 = Code("R012")
+R013 = Code("R013")
+R014 = Code("R014")
+R015 = Code("R015")
+R016 = Code("R016")
+R017 = Code("R017")
+R018 = Code("R018")
+R019 = Code("R019")
+R020 = Code("R020")
+R021 = Code("R021")
+R022 = Code("R022")
+R023 = Code("R023")
+R024 = Code("R024")
+R025 = Code("R025")
+R026 = Code("R026")
+
+NAMES: tuple[Row, ...] = (
+    Row("R001", "unknown name", "No value, agent, obligation, status, marker, input, clock or definition has this name.", "package A\ninvariant x: ship"),
+    Row("R002", "nothing of this name takes arguments", "A call needs a field, a relation, a certificate, an artifact, a family of inputs or a definition.", "package A\ninvariant x: ship(1)"),
+    Row("R003", "unknown sort", "Sorts are bool, a range, a set of values, Agent, Obligation, the obligation types and the enumerations.", "package A\ninput head { commit: Commit }"),
+    Row("R004", "unknown obligation type", "Declare it with `obligation type NAME { … }`.", "package A\nobligations { a: Step }"),
+    Row("R005", "unknown field", "The value has no such field; fields belong to obligation types, agents, inputs, artifacts and certificates.", "package A\ninput head { commit: 1..2 }\ninvariant x: head.comit == 1"),
+    Row("R006", "unknown relation", "Declare it with `relation NAME(LEFT, RIGHT)`.", "package A\nneeds = a -> b"),
+    Row("R007", "unknown certificate", "Declare it with `certificate NAME(…) { … }`.", "package A\nupdate u by monitor { issue done }"),
+    Row("R008", "unknown artifact", "Declare it with `artifact NAME(…) { … }`.", "package A\nupdate u by monitor { emit report }"),
+    Row("R009", "unknown agent", "Agents are declared in `agents { … }`.", "package A\nagents { ana {} }\nsymmetric agents ana, bo"),
+    Row("R010", "unknown operation", "Words are added to the vocabulary of operations with `operations NAME, …`.", "package A\nupdate u operation ship by monitor { }"),
+    Row("R011", "unknown update", "It is named in a run, a fairness declaration or `given`, but no `update` or `fault` declares it.", "package A\nfair weak push"),
+    Row("R012", "unknown clock", "Declare it with `clock NAME LOW..HIGH`.", "package A\nclock round 0..3\ncertificate c { delay 2 days }"),
+    Row("R013", "unknown status", "There are eight: open, ready, blocked, closed, submitted, accepted, rejected, invalid.", "package A\nobligation type T {}\nobligations { a: T starts redy }"),
+    Row("R014", "no such part of an update", "After the dot stands an outcome or a fault of the update, in `given` also a parameter.", "package A\nupdate u by monitor { }\nrun r: u.careless expect true"),
+    Row("R015", "unknown contribution", "A relation contributes obligation, coverage, support, aggregation, refinement or contradiction.", "package A\nobligation type T {}\nrelation r(T, T) contributes suport"),
+    Row("R016", "unknown claim", "Certificates claim node, status, assignment, signature, coverage, compatibility, removal, failure, terminal, or a changing relation.", "package A\ncertificate c { claims finished }"),
+    Row("R017", "unknown kind of finding", "`allow` silences one kind of finding; the kinds are fixed.", 'package A\nallow vacous because "no"'),
+    Row("R018", "unknown result", "`expect violated` names a property, a run, or one of the standing results of a check.", "package A\nexpect violated safe"),
+    Row("R019", "unknown import", "No file is found under this path, or it cannot be read as a library.", 'package A\nimport "comon.icore"'),
+    Row("R020", "imports in a circle", "A library imports itself, directly or through others.", 'package A\nimport "a.icore" (which imports itself)'),
+    Row("R021", "a name hides another", "A parameter, a bound name or a declaration repeats a name that is already visible here. Choose another name.", "package A\nenum S { open }"),
+    Row("R022", "declared twice", "One name, one declaration.", "package A\nenum S { a }\nenum S { b }"),
+    Row("R023", "unknown word", "Here stands one of a few fixed words.", "package A\nsymmetric agent ana, bo"),
+    Row("R024", "the theory's own name", "The theory uses this name for itself; packages use what it exports.", "package A\ninvariant x: sup"),
+    Row("R025", "a reserved name", "environment, monitor and any are who moves or issues; nothing else is called so.", "package A\nagents { monitor {} }"),
+    Row("R026", "no such member", "The family has no member with this index.", "package A\nobligation type T {}\nobligations { a[1..2]: T }\ninvariant x: status(a[3]) == open"),
+)
 
 
 # ---- S: sorts ---------------------------------------------------------------------------------------------------
 
-SORTS: tuple[Row, ...] = ()
+S001 = Code("S001")
+S002 = Code("S002")
+S003 = Code("S003")
+S004 = Code("S004")
+S005 = Code("S005")
+S006 = Code("S006")
+S007 = Code("S007")
+S008 = Code("S008")
+S009 = Code("S009")
+S010 = Code("S010")
+S011 = Code("S011")
+S012 = Code("S012")
+S013 = Code("S013")
+S014 = Code("S014")
+S015 = Code("S015")
+S016 = Code("S016")
+S017 = Code("S017")
+S018 = Code("S018")
+S019 = Code("S019")
+S020 = Code("S020")
+S021 = Code("S021")
+S022 = Code("S022")
+S023 = Code("S023")
+
+SORTS: tuple[Row, ...] = (
+    Row("S001", "wrong number of arguments", "What is called, and how many arguments it takes, is fixed by its declaration.", "package A\nobligation type T {}\nobligations { a: T }\ninvariant x: status() == open"),
+    Row("S002", "argument of the wrong sort", "Each argument has the sort that is declared for it.", "package A\ninvariant x: status(1) == open"),
+    Row("S003", "operand of the wrong sort", "`and or not implies iff` join true and false; `+ - * / div mod < <= > >=` take numbers; `in` takes a set.", "package A\ninvariant x: 1 and true"),
+    Row("S004", "different sorts are never equal", "Both sides of `==`, `!=` and `in` have the same sort.", "package A\ninvariant x: open == 1"),
+    Row("S005", "a condition must be true or false", "Guards, invariants, `where` and `valid when` are formulas.", "package A\ninvariant x: 1 + 1"),
+    Row("S006", "`none` has no order", "A value that may be `none` is compared with ==, != and in; say first that it is there.", "package A\nobligation type T { signature n: 1..2 }\nobligations { a: T }\ninvariant x: n(a) < 2"),
+    Row("S007", "value of the wrong sort", "The value does not fit the field it is given to.", "package A\ninput head { commit: 1..2 = true }"),
+    Row("S008", "cannot be set", "`set` writes status, assignee, marker, signature fields, input fields, changing fields of agents, and clocks.", "package A\ninput head\nupdate u by monitor { set head := 1 }"),
+    Row("S009", "must be known beforehand", "Defaults, static fields, ranges and facts do not depend on the state.", "package A\nclock t 0..3\ninput head { c: 0..3 = t }"),
+    Row("S010", "no finite domain", "What changes ranges over finitely many values: bool, a range, a set of values, an enumeration, agents, obligations.", "package A\ninput head { commit: int }"),
+    Row("S011", "text is only for inessential fields", "Formulas do not read text; declare `inessential NAME: text`.", "package A\ninput head { note: text }"),
+    Row("S012", "an inessential field is not read", "States that differ in it are the same state, so no formula may depend on it.", "package A\ninput head { inessential n: 1..2 }\ninvariant x: head.n == 1"),
+    Row("S013", "not a domain", "A bound name ranges over a sort, a range or a set; a sort is no value.", "package A\ninvariant x: forall i in 3: true"),
+    Row("S014", "not an agent", "An agent, `monitor` or `environment` moves; an agent, `any`, `monitor` or `environment` issues.", "package A\nupdate u by 3 { }"),
+    Row("S015", "branches of different sorts", "Both branches of an `if`, all members of a set, have one sort.", "package A\ninvariant x: {1, open} == {}"),
+    Row("S016", "may be none", "A definite value is wanted here.", "package A\nagents { ana {} }\nobligation type T {}\nobligations { a: T }\ninvariant x: assignee(a).skill == 1"),
+    Row("S017", "has no fields", "Fields are read of agents, obligations, inputs, artifacts and certificates.", "package A\ninvariant x: open.skill"),
+    Row("S018", "effect on the wrong kind of thing", "`emit consume discard` take artifacts, `issue revoke supersede withhold` certificates, `create` work, `relate unrelate` relations.", "package A\ninput head\nupdate u by monitor { emit head }"),
+    Row("S019", "not a premise", "Premises are inputs, artifacts, certificates and conditions; a certificate neutralizes certificates.", "package A\ncertificate c { premises 3 }"),
+    Row("S020", "wrong test of a claim", "`is` and `in` stand after status and assignment, with a value of that sort.", "package A\nobligation type T {}\ncertificate c(w: T) { claims status(w) is 3 }"),
+    Row("S021", "not a family", "Square brackets choose a member of a family of obligations; inputs and certificates take parentheses.", "package A\nobligation type T {}\nobligations { a: T }\ninvariant x: status(a[1]) == open"),
+    Row("S022", "contributes nothing to obligations", "Only a relation between obligations contributes.", "package A\nagents { ana {} }\nrelation knows(Agent, Agent) contributes support"),
+    Row("S023", "not the key of a table", "Rows and columns of a table are agents, obligations or the values of one enumeration.", "package A\nenum S { a }\ndefine f(n: 1..2) = table { a  x: 1 } at (n, a)"),
+)
 
 
 # ---- D: declarations --------------------------------------------------------------------------------------------
 
-DECLARATIONS: tuple[Row, ...] = ()
+D001 = Code("D001")
+D002 = Code("D002")
+D003 = Code("D003")
+D004 = Code("D004")
+D005 = Code("D005")
+D006 = Code("D006")
+D007 = Code("D007")
+D008 = Code("D008")
+D009 = Code("D009")
+D010 = Code("D010")
+D011 = Code("D011")
+D012 = Code("D012")
+D013 = Code("D013")
+D014 = Code("D014")
+D015 = Code("D015")
+D016 = Code("D016")
+D017 = Code("D017")
+D018 = Code("D018")
+D019 = Code("D019")
+D020 = Code("D020")
+D021 = Code("D021")
+D022 = Code("D022")
+D023 = Code("D023")
+D024 = Code("D024")
+D025 = Code("D025")
+D026 = Code("D026")
+D027 = Code("D027")
+D028 = Code("D028")
+D029 = Code("D029")
+D030 = Code("D030")
+
+DECLARATIONS: tuple[Row, ...] = (
+    Row("D001", "empty range", "The low end of a range is above its high end.", "package A\ninput head { commit: 3..1 }"),
+    Row("D002", "nothing in it", "An enumeration or a set of values has at least one member.", "package A\nenum S { }"),
+    Row("D003", "the same value twice", "A set of values names each once.", "package A\ninput x { v: {0.2, 0.2} }"),
+    Row("D004", "outside its domain", "The value is not one of those that its sort allows.", "package A\ninput head { commit: 1..2 = 3 }"),
+    Row("D005", "a required root that waits for other work", "A required root has no predecessor under a relation that contributes obligation.", "package A\nobligation type T {}\nobligations { a: T  b: T required }\nrelation o(T, T) contributes obligation\no = a -> b"),
+    Row("D006", "a cyclic relation", "Relations that contribute support, coverage, obligation, aggregation or refinement have no cycle.", "package A\nobligation type T {}\nobligations { a: T  b: T }\nrelation n(T, T) contributes support\nn = a -> b -> a"),
+    Row("D007", "evidence that rests on itself", "In every state the certificate needs itself, so it can never be valid.", "package A\ncertificate c { premises c }"),
+    Row("D008", "outside 0..1", "Values of agents, ground truth, tolerance, floor and threshold lie between 0 and 1.", "package A\naudit { floor 1.5 }"),
+    Row("D009", "a weight that is not positive", "Every obligation weighs something.", "package A\nobligation type T { static weight: rational = 0 }"),
+    Row("D010", "not a positive whole number", "Patience, budget, delays and depths count whole steps.", "package A\naudit { patience 0 }"),
+    Row("D011", "rows or columns do not match", "A table has each row and each column of its keys exactly once.", "package A\nenum S { a, b }\ndefine f(s: S, t: S) = table { a  a: 1  b: 1 } at (s, t)"),
+    Row("D012", "wrong number of cells", "Each row has one number for every column.", "package A\nenum S { a, b }\ndefine f(s: S, t: S) = table { a b  a: 1  b: 1 2 } at (s, t)"),
+    Row("D013", "written twice in one update", "All writes of an update happen at once, so each field is written at most once.", "package A\nclock t 0..3\nupdate u by monitor { set t := 1, t := 2 }"),
+    Row("D014", "`captured` outside premises", "Only a premise can be frozen at issue.", "package A\ncertificate c { neutralizes captured c }"),
+    Row("D015", "a delay without a clock", "A delay counts the ticks of a clock; declare one, or say which.", "package A\ncertificate c { delay 2 }"),
+    Row("D016", "reads outside its local view", "An agent's update reads its parameters and their neighbours; widen it with `view`, or pass what it reads as a parameter.", "package A\nagents { ana {} }\nobligation type T {}\nobligations { a: T }\nupdate u by ana { when status(a) == open }"),
+    Row("D017", "a definition in terms of itself", "Only `least` definitions may be recursive.", "package A\ndefine f = not f"),
+    Row("D018", "a least definition under its own negation", "A least definition uses itself only positively, or it has no least meaning.", "package A\nleast f = not f"),
+    Row("D019", "latent work does not start", "Latent work is absent until an update creates it.", "package A\nobligation type T {}\nobligations { a: T latent starts ready }"),
+    Row("D020", "only latent work is created", "Work that is not latent is present from the beginning.", "package A\nobligation type T {}\nobligations { a: T }\nupdate u by monitor { create a }"),
+    Row("D021", "only in the theory", "Primitives, clauses and exported definitions belong to the theory.", 'package A\nprimitive p: bool "means"'),
+    Row("D022", "not in the theory", "A theory holds primitives, definitions, clauses and operations.", 'theory "1"\nagents { ana {} }'),
+    Row("D023", "only once", "A package has at most one of these.", "package A\naudit { }\naudit { }"),
+    Row("D024", "a value is missing", "A fixed field without a default is given a value by every member.", "package A\nobligation type T { static n: 1..2 }\nobligations { a: T }"),
+    Row("D025", "given twice", "Each field is given a value once.", "package A\nobligation type T { static n: 1..2 }\nobligations { a: T { n = 1, n = 2 } }"),
+    Row("D026", "not in this place", "`outcome`, `fault` and `view` stand directly in an update, `withhold` in a fault, guards not in a `for`.", "package A\ncertificate c { }\nupdate u by monitor { withhold c }"),
+    Row("D027", "nothing to withhold", "A fault withholds a certificate that its update issues.", "package A\ncertificate c { }\nupdate u by monitor { fault lazy: withhold c }"),
+    Row("D028", "a fixed relation", "Only a `changing relation` is related and unrelated by updates.", "package A\nobligation type T {}\nrelation r(T, T)\nupdate u(p: T) by monitor { relate r(p, p) }"),
+    Row("D029", "division by zero", "The divisor is always zero.", "package A\ninvariant x: 1 / 0 == 1"),
+    Row("D030", "not the right kind of file", "`check` takes a package, `import` a library, the theory's folder theories.", "library A"),
+)
 
 
 # ---- the whole table --------------------------------------------------------------------------------------------
