@@ -182,6 +182,6 @@ def compile_terms(terms: Sequence[Term], writers: Mapping[Op, Writer] = WRITERS)
             texts[term], depth[term] = text if term.op is Op.FIELD else f"({text})", level
     results = "".join(f"{texts[term]}, " for term in terms)
     body = "\n    ".join([*lines, f"return ({results})"])
-    exec(compile(f"def compiled(s):\n    {body}\n", "<compiled terms>", "exec"), namespace)  # noqa: S102
+    exec(compile(f"def compiled(s):\n    {body}\n", "<compiled terms>", "exec"), namespace)
     compiled: Compiled = namespace["compiled"]  # type: ignore[assignment]
     return compiled

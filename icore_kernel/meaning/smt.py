@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-import z3  # type: ignore[import-untyped]
+import z3
 
 from icore_kernel.terms.node import SortError, Term, postorder
 from icore_kernel.terms.table import Op, Sort, Variable, check_handlers
@@ -42,24 +42,24 @@ def _aligned(args: Sequence[Expression], extra: int = 0) -> list[Expression]:
     return [_sized(arg, width) for arg in args]
 
 
-Handler = Callable[["Encoder", Term, list[Expression], str], Expression]
-"""A handler takes the encoder, a term, the encodings of its arguments and the suffix of the variables."""
+Handler = Callable[[Term, list[Expression], "Encoder", str], Expression]
+"""A handler takes a term, the encodings of its arguments, the encoder and the suffix of the variables."""
 
 
-def _constant(encoder: Encoder, term: Term, args: list[Expression], suffix: str) -> Expression:
+def _constant(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
     if term.sort is Sort.BOOL:
         return z3.BoolVal(bool(term.value), ctx=encoder.context)
     return encoder.number(term.value, _width(term))
 
 
 def _compared(relation: Callable[[Expression, Expression], Expression]) -> Handler:
-    return lambda encoder, term, args, suffix: relation(*_aligned(args))
+    return lambda term, args, encoder, suffix: relation(*_aligned(args))
 
 
 def _modular(operation: Callable[[Expression, Expression], Expression]) -> Handler:
     """Sums, differences, products: exact modulo 2^width, and the width holds the result."""
 
-    def handler(encoder: Encoder, term: Term, args: list[Expression], suffix: str) -> Expression:
+    def handler(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
         width = _width(term)
         result = _sized(args[0], width) if args else encoder.number(0, width)
         for arg in args[1:]:
@@ -69,7 +69,7 @@ def _modular(operation: Callable[[Expression, Expression], Expression]) -> Handl
     return handler
 
 
-def _negative(encoder: Encoder, term: Term, args: list[Expression], suffix: str) -> Expression:
+def _negative(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
     return -_sized(args[0], _width(term))
 
 
@@ -81,7 +81,7 @@ def _guarded(encoder: Encoder, term: Term, divisor: Expression, result: Expressi
     return _sized(result, _width(term))
 
 
-def _divided(encoder: Encoder, term: Term, args: list[Expression], suffix: str) -> Expression:
+def _divided(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
     # One bit more, for the lowest integer divided by -1; Z3 rounds towards zero, the table rounds down.
     a, b = _aligned(args, extra=1)
     truncated = a / b
@@ -90,13 +90,13 @@ def _divided(encoder: Encoder, term: Term, args: list[Expression], suffix: str) 
     return _guarded(encoder, term, b, z3.If(down, truncated - 1, truncated))
 
 
-def _remainder(encoder: Encoder, term: Term, args: list[Expression], suffix: str) -> Expression:
+def _remainder(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
     a, b = _aligned(args)
     return _guarded(encoder, term, b, a % b)  # bvsmod: the sign of the divisor, as the table says
 
 
 def _extreme(better: Callable[[Expression, Expression], Expression]) -> Handler:
-    def handler(encoder: Encoder, term: Term, args: list[Expression], suffix: str) -> Expression:
+    def handler(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
         first, *rest = _aligned(args)
         for arg in rest:
             first = z3.If(better(arg, first), arg, first)
@@ -105,12 +105,12 @@ def _extreme(better: Callable[[Expression, Expression], Expression]) -> Handler:
     return handler
 
 
-def _choice(encoder: Encoder, term: Term, args: list[Expression], suffix: str) -> Expression:
+def _choice(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
     width = _width(term)
     return z3.If(args[0], _sized(args[1], width), _sized(args[2], width))
 
 
-def _magnitude(encoder: Encoder, term: Term, args: list[Expression], suffix: str) -> Expression:
+def _magnitude(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
     (a,) = _aligned(args, extra=1)
     return _sized(z3.If(a < 0, -a, a), _width(term))
 
@@ -134,11 +134,11 @@ def _among(encoder: Encoder, inner: Term, expression: Expression, values: Iterab
     return encoder.disjunction(parts)
 
 
-def _member(encoder: Encoder, term: Term, args: list[Expression], suffix: str) -> Expression:
+def _member(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
     return _among(encoder, term.args[0], args[0], term.members)
 
 
-def _lookup(encoder: Encoder, term: Term, args: list[Expression], suffix: str) -> Expression:
+def _lookup(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
     inner = term.args[0]
     places: dict[int, list[int]] = {}
     for place in range(max(inner.lo, 0), min(inner.hi + 1, len(term.entries))):
@@ -156,12 +156,12 @@ def _lookup(encoder: Encoder, term: Term, args: list[Expression], suffix: str) -
 
 HANDLERS: Mapping[Op, Handler] = {
     Op.CONST: _constant,
-    Op.FIELD: lambda encoder, term, args, suffix: encoder.variable(term.variable, suffix),
-    Op.NOT: lambda encoder, term, args, suffix: z3.Not(args[0]),
-    Op.AND: lambda encoder, term, args, suffix: encoder.conjunction(args),
-    Op.OR: lambda encoder, term, args, suffix: encoder.disjunction(args),
-    Op.IMPLIES: lambda encoder, term, args, suffix: z3.Implies(args[0], args[1]),
-    Op.IFF: lambda encoder, term, args, suffix: args[0] == args[1],
+    Op.FIELD: lambda term, args, encoder, suffix: encoder.variable(term.variable, suffix),
+    Op.NOT: lambda term, args, encoder, suffix: z3.Not(args[0]),
+    Op.AND: lambda term, args, encoder, suffix: encoder.conjunction(args),
+    Op.OR: lambda term, args, encoder, suffix: encoder.disjunction(args),
+    Op.IMPLIES: lambda term, args, encoder, suffix: z3.Implies(args[0], args[1]),
+    Op.IFF: lambda term, args, encoder, suffix: args[0] == args[1],
     Op.EQ: _compared(lambda a, b: a == b),
     Op.LT: _compared(lambda a, b: a < b),
     Op.LE: _compared(lambda a, b: a <= b),
@@ -196,7 +196,7 @@ class Encoder:
         """The Z3 expression of `term`; `suffix` names another copy of the variables (`'` for the state after, say)."""
         known = self._encoded.setdefault(suffix, {})
         for part in postorder((term,), known):
-            known[part] = self._handlers[part.op](self, part, [known[arg] for arg in part.args], suffix)
+            known[part] = self._handlers[part.op](part, [known[arg] for arg in part.args], self, suffix)
         return known[term]
 
     def variable(self, variable: Variable, suffix: str = "") -> Expression:

@@ -43,7 +43,11 @@ def _field(term: Term, args: list[Any], columns: Callable[[int], Column]) -> Any
     column = columns(term.variable.index)
     if term.sort is Sort.BOOL:
         return column.astype(bool, copy=False)
-    return column.astype(np.int64) if column.dtype.kind in "bO" or column.dtype == np.uint64 else column
+    if column.dtype.kind not in "biuO":
+        raise ValueError(f"the column of {term.variable.name} holds {column.dtype}, not integers")
+    if column.dtype.kind in "iu" and column.dtype != np.uint64:
+        return column
+    return column.astype(np.int64 if _fits(term.lo, term.hi) else object)
 
 
 def _fold(ufunc: Callable[[Any, Any], Any], empty: Any) -> Handler:
@@ -153,8 +157,8 @@ def evaluate_block(
     """The values of `terms` in every state of a block: one array a term, of the block's length.
 
     `columns` gives the array of a field index, as a mapping or a function. The length is that of the columns; `length` says
-    it where only constants are evaluated and no mapping is given (ValueError without). A result may be a column itself:
-    do not write into it.
+    it where only constants are evaluated and no mapping is given (ValueError without; also for a column of floats). A result
+    may be a column itself: do not write into it.
     """
     read = columns if callable(columns) else columns.__getitem__
     if length is None and not callable(columns):

@@ -95,8 +95,8 @@ def remainder(args: Sequence[Interval]) -> Interval:
         return (value, value)
     lo, hi = 0, 0
     if bh >= 1:
-        if 0 <= al and ah < max(bl, 1):
-            return (al, ah) if bl >= 1 else (min(al, lo), ah)
+        if al >= 0 and ah < max(bl, 1):
+            return (al, ah)
         hi = bh - 1 if al < 0 else min(ah, bh - 1)
     if bl <= -1:
         lo = bl + 1 if ah > 0 else max(al, bl + 1)

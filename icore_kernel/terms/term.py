@@ -245,7 +245,7 @@ class TermBank:
                 return a if b.op is Op.CONST and b.value == 1 else self._intern(op, args, None, Sort.INT)
             case Op.MOD:
                 a, b = args
-                return a if 0 <= a.lo and a.hi < b.lo else self._intern(op, args, None, Sort.INT)
+                return a if a.lo >= 0 and a.hi < b.lo else self._intern(op, args, None, Sort.INT)
             case Op.MIN | Op.MAX:
                 return self._extreme(op, args)
             case Op.ITE:
@@ -277,8 +277,10 @@ class TermBank:
                 continue
             if part is zero:
                 return zero
-            if op is Op.AND and part.op is Op.EQ and part.args[1].op is Op.CONST and fixed.setdefault(part.args[0], part.args[1]) is not part.args[1]:
-                return zero
+            if op is Op.AND and part.op is Op.EQ and part.args[1].op is Op.CONST:
+                subject, constant = part.args
+                if fixed.setdefault(subject, constant) is not constant:
+                    return zero
             kept[part] = None
         for part in kept:
             if part.op is Op.NOT and part.args[0] in kept:
