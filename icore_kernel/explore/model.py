@@ -1,0 +1,238 @@
+"""What a search is asked and what it answers, as records: rules, watchlist, mode; exploration (design 4, Exploration).
+
+Words: an *occurrence* is one ground update in one reachable state where its `when` holds. A *step* is a committed
+occurrence; a *stutter* is a step that changes nothing (it is counted among the steps as well). An *attempt* is an
+occurrence without `requires`. States have numbers in the order of discovery, so a smaller number is never deeper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import NamedTuple, Protocol
+
+from icore_kernel.system import Clause, Measure, System
+from icore_kernel.terms.term import Term
+
+State = tuple[int, ...]
+"""One value a field, by field index."""
+
+LEGALITY = "legality"
+"""In `Rules.stop_on`: stop at the first illegal occurrence, or one whose write leaves its domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """Every occurrence is judged: what is illegal is refused, or is a violation (design 3, Who moves)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unaudited:
+    """Nothing is judged. `through` names the faults and attempts that commit (None: all of them).
+
+    With names given, the other faults do not occur and the other attempts are still refused by `requires`.
+    A name is a fault's own (`careless`), a schema's, or `schema.attempt`.
+    """
+
+    through: frozenset[str] | None = None
+
+
+Mode = Audited | Unaudited
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a long search tells: states found, steps, states of the level under expansion, its depth, seconds."""
+
+    states: int
+    steps: int
+    frontier: int
+    depth: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When to stop, as data. None never stops.
+
+    * `max_states`: keep this many states, stop when there is one more;
+    * `max_depth`: states of this depth are found and checked, not expanded;
+    * `timeout`: seconds of a monotonic clock from the start;
+    * `stop_on`: watchlist ids (a check violated, something seen), or LEGALITY;
+    * `interrupted`: asked now and then; true stops like Ctrl-C does;
+    * `keep_graph`: keep the steps of a complete exploration (8 bytes a step and more);
+    * `proved`: indices of updates proved legal in every feasible state where they are committable; not tested there again.
+    """
+
+    max_states: int | None = None
+    max_depth: int | None = None
+    timeout: float | None = None
+    stop_on: frozenset[str] = frozenset()
+    interrupted: Callable[[], bool] | None = None
+    progress: Callable[[Progress], None] | None = None
+    keep_graph: bool = False
+    proved: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Watchlist:
+    """What to look at in every reachable state; ids are the caller's.
+
+    `checks` must hold in each state; `seen` are looked for; `minimums` are measured; a state without a productive
+    step that satisfies none of `ends` is a dead end; from a state that satisfies one of `final` onward no step may
+    change the truth of an `outcomes` clause (finality).
+    """
+
+    checks: tuple[tuple[str, Term], ...] = ()
+    seen: tuple[tuple[str, Term], ...] = ()
+    minimums: tuple[Measure, ...] = ()
+    ends: tuple[Term, ...] = ()
+    final: tuple[Term, ...] = ()
+    outcomes: tuple[Clause, ...] = ()
+
+
+class Phase(Enum):
+    """Where an occurrence fails, in the order of judgement. BEFORE, REQUIRES and RANGE are about the state before."""
+
+    REQUIRES = "requires"
+    RANGE = "range"
+    BEFORE = "before"
+    AFTER = "after"
+    FEASIBILITY = "feasibility"
+
+
+class Failing(NamedTuple):
+    """A clause that fails for an occurrence, and where."""
+
+    phase: Phase
+    clause: Clause
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """In how many reachable states a formula was true (of a check: false), and the first of them."""
+
+    count: int = 0
+    first: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Exact least and greatest value of a measure over the states found, each with the first state that has it; None: no state."""
+
+    least: Fraction | None = None
+    least_at: int | None = None
+    greatest: Fraction | None = None
+    greatest_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Of one ground update: states where `when` holds, where `requires` holds too, and steps taken."""
+
+    enabled: int = 0
+    committable: int = 0
+    committed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Illegal (or out of range) occurrences of one schema that fail `label`: how many, and the shortest: `update` in `state`.
+
+    `failing` are all clauses that fail there. An ordinary one did not commit; an environment one did, unless out of range.
+    """
+
+    schema: str
+    label: str
+    count: int
+    state: int
+    update: int
+    failing: tuple[Failing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadEnds:
+    """`quiet`: states without a productive step; `unended`: those that satisfy none of `ends`; the first of these, and
+    what was refused there: (update index, label)."""
+
+    quiet: int = 0
+    unended: int = 0
+    first: int | None = None
+    refused: tuple[tuple[int, str], ...] = ()
+
+
+class Path(NamedTuple):
+    """A run: the initial state and the indices of the updates that commit, in order."""
+
+    initial: State
+    updates: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FinalityBreak:
+    """A shortest run through a final state whose next step `update` changes the outcome clauses `changed`."""
+
+    path: Path
+    update: int
+    changed: tuple[Clause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepGraph:
+    """All steps in compressed rows: those of state s are `update[start[s]:start[s + 1]]` to `target[...]`, stutters included."""
+
+    start: Sequence[int]
+    update: Sequence[int]
+    target: Sequence[int]
+
+
+class Store(Protocol):
+    """What remembers the states found."""
+
+    def state(self, number: int) -> State: ...
+
+    def path(self, number: int) -> Path:
+        """A shortest run to the state."""
+        ...
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """What a search found. Unless `stopped` is None it is a part only, and proves nothing by what it did not find.
+
+    states = sum(levels); depth = len(levels) - 1 (0 when there is no state); steps includes stutters. `refusals` counts
+    refused occurrences by (fault schema or `schema.attempt`, first failing label); `passed` counts by fault schema the
+    occurrences that no clause refuses. `finality_checked` is false when no final state exists or the search stopped.
+    """
+
+    system: System
+    mode: Mode
+    engine: str
+    states: int
+    steps: int
+    stutters: int
+    depth: int
+    levels: tuple[int, ...]
+    coverage: tuple[Coverage, ...]
+    refusals: Mapping[tuple[str, str], int]
+    passed: Mapping[str, int]
+    violations: tuple[Violation, ...]
+    checks: Mapping[str, Sighting]
+    seen: Mapping[str, Sighting]
+    minimums: Mapping[str, Extent]
+    dead_ends: DeadEnds
+    finality: FinalityBreak | None
+    finality_checked: bool
+    graph: StepGraph | None
+    stopped: str | None
+    seconds: float
+    store: Store = field(repr=False)
+
+
+def trace(exploration: Exploration, number: int) -> Path:
+    """A shortest run to a state found: (initial state, update indices). IndexError when there is no such state."""
+    if not 0 <= number < exploration.states:
+        raise IndexError(f"state {number}: the exploration found {exploration.states}")
+    return exploration.store.path(number)

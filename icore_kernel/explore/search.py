@@ -1,0 +1,51 @@
+"""`explore`: one search, by whichever engine suits. Both give the same counts, and first finds of the same depth."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from icore_kernel.explore.model import Audited, Exploration, Mode, Rules, Watchlist
+from icore_kernel.explore.scalar_search import ScalarSearch, TooMany
+from icore_kernel.explore.tally import Clock
+from icore_kernel.system import System
+
+SMALL = 2000
+"""Up to this many states plain Python is faster than NumPy's start-up and its many small arrays."""
+
+
+class Engine(Enum):
+    """AUTO begins in plain Python and begins again by blocks above SMALL states."""
+
+    AUTO = "auto"
+    PYTHON = "python"
+    NUMPY = "numpy"
+
+
+def explore(
+    system: System,
+    watchlist: Watchlist = Watchlist(),
+    rules: Rules = Rules(),
+    mode: Mode = Audited(),
+    engine: Engine = Engine.AUTO,
+) -> Exploration:
+    """Search the reachable states breadth-first and report what the watchlist asks for (model.py).
+
+    ValueError for a watchlist that uses one id twice, or a field too wide for a block search.
+    """
+    for ids in (
+        [name for name, _ in (*watchlist.checks, *watchlist.seen)],
+        [measure.name for measure in watchlist.minimums],
+    ):
+        twice = sorted({name for name in ids if ids.count(name) > 1})
+        if twice:
+            raise ValueError(f"the watchlist uses an id twice: {', '.join(twice)}")
+    clock = Clock(rules)
+    if engine is not Engine.NUMPY:
+        try:
+            return ScalarSearch(system, watchlist, rules, mode, clock, SMALL if engine is Engine.AUTO else None).run()
+        except TooMany:
+            pass
+    # NumPy is imported only when it is needed: it takes a tenth of a second.
+    from icore_kernel.explore.block_search import explore_blocks
+
+    return explore_blocks(system, watchlist, rules, mode, clock)

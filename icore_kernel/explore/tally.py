@@ -1,0 +1,176 @@
+"""The running counts of a search, shared by both engines, and the rules that end it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+from icore_kernel.explore import judge
+from icore_kernel.explore.model import (
+    LEGALITY,
+    Coverage,
+    DeadEnds,
+    Exploration,
+    Extent,
+    FinalityBreak,
+    Mode,
+    Progress,
+    Rules,
+    Sighting,
+    StepGraph,
+    Store,
+    Violation,
+    Watchlist,
+)
+from icore_kernel.system import System
+
+
+class Stop(Exception):
+    """Ends a search from within; the argument is the reason as it is reported."""
+
+    @property
+    def reason(self) -> str:
+        return str(self.args[0])
+
+
+class Clock:
+    """Time and interruption. `check` raises Stop when a rule says so, and reports progress about twice a second."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.started = time.monotonic()
+        self._told = self.started
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    def check(self, states: int = 0, steps: int = 0, frontier: int = 0, depth: int = 0) -> None:
+        now = time.monotonic()
+        if self.rules.timeout is not None and now - self.started >= self.rules.timeout:
+            raise Stop(f"timeout {self.rules.timeout:g} s")
+        if self.rules.interrupted is not None and self.rules.interrupted():
+            raise Stop("interrupted")
+        if self.rules.progress is not None and now - self._told > 0.5:
+            self._told = now
+            self.rules.progress(Progress(states, steps, frontier, depth, now - self.started))
+
+
+class Tally:
+    """Counts by update index, by (schema, label), by watchlist place. `first` numbers are kept least."""
+
+    def __init__(self, system: System, watchlist: Watchlist, rules: Rules) -> None:
+        self.system = system
+        self.watchlist = watchlist
+        self.rules = rules
+        count = len(system.updates)
+        self.enabled = [0] * count
+        self.committable = [0] * count
+        self.committed = [0] * count
+        self.steps = 0
+        self.stutters = 0
+        self.refusals: Counter[tuple[str, str]] = Counter()
+        self.passed: Counter[str] = Counter()
+        self.violations: dict[tuple[str, str], tuple[int, int, int]] = {}
+        self.checks: list[tuple[int, int | None]] = [(0, None)] * len(watchlist.checks)
+        self.seen: list[tuple[int, int | None]] = [(0, None)] * len(watchlist.seen)
+        self.extents: list[Extent] = [Extent()] * len(watchlist.minimums)
+        self.quiet = 0
+        self.unended = 0
+        self.first_dead: int | None = None
+        self.due: str | None = None
+        """The reason to stop, once a rule of `stop_on` has been met."""
+
+    def violation(self, schema: str, label: str, count: int, state: int, update: int) -> None:
+        known = self.violations.get((schema, label))
+        if known is None:
+            self.violations[schema, label] = (count, state, update)
+        else:
+            self.violations[schema, label] = (known[0] + count, *min(known[1:], (state, update)))
+        if LEGALITY in self.rules.stop_on and self.due is None:
+            self.due = f"violated {LEGALITY}"
+
+    def check(self, place: int, count: int, first: int) -> None:
+        """`count` more states violate a check, the least of them `first`."""
+        self.checks[place] = _more(self.checks[place], count, first)
+        name = self.watchlist.checks[place][0]
+        if name in self.rules.stop_on and self.due is None:
+            self.due = f"violated {name}"
+
+    def sight(self, place: int, count: int, first: int) -> None:
+        self.seen[place] = _more(self.seen[place], count, first)
+        name = self.watchlist.seen[place][0]
+        if name in self.rules.stop_on and self.due is None:
+            self.due = f"reached {name}"
+
+    def measure(self, place: int, value: Fraction, state: int) -> None:
+        """One value that occurs, and a state that has it."""
+        extent = self.extents[place]
+        if extent.least is None or extent.least_at is None or (value, state) < (extent.least, extent.least_at):
+            extent = replace(extent, least=value, least_at=state)
+        if extent.greatest is None or extent.greatest_at is None or (-value, state) < (-extent.greatest, extent.greatest_at):
+            extent = replace(extent, greatest=value, greatest_at=state)
+        self.extents[place] = extent
+
+    def dead(self, quiet: int, unended: int, first: int | None) -> None:
+        self.quiet += quiet
+        self.unended += unended
+        if first is not None and self.first_dead is None:
+            self.first_dead = first
+
+    def conclude(
+        self,
+        mode: Mode,
+        engine: str,
+        levels: list[int],
+        store: Store,
+        stopped: str | None,
+        finality: tuple[FinalityBreak | None, bool],
+        graph: StepGraph | None,
+        seconds: float,
+    ) -> Exploration:
+        system = self.system
+        # A search may end before its last level has a state.
+        while levels and not levels[-1]:
+            levels = levels[:-1]
+        states = sum(levels)
+        dead = DeadEnds(self.quiet, self.unended, self.first_dead)
+        if self.first_dead is not None:
+            dead = replace(dead, refused=judge.refused(system, mode, store.state(self.first_dead)))
+        violations = [
+            Violation(schema, label, count, state, update, judge.failing(system, system.updates[update], store.state(state)))
+            for (schema, label), (count, state, update) in self.violations.items()
+        ]
+        violations.sort(key=lambda violation: (violation.state, violation.update, violation.label))
+        checks = {name: Sighting(*found) for (name, _), found in zip(self.watchlist.checks, self.checks, strict=True)}
+        seen = {name: Sighting(*found) for (name, _), found in zip(self.watchlist.seen, self.seen, strict=True)}
+        return Exploration(
+            system=system,
+            mode=mode,
+            engine=engine,
+            states=states,
+            steps=self.steps,
+            stutters=self.stutters,
+            depth=max(0, len(levels) - 1),
+            levels=tuple(levels),
+            coverage=tuple(map(Coverage, self.enabled, self.committable, self.committed)),
+            refusals=dict(sorted(self.refusals.items())),
+            passed=dict(sorted(self.passed.items())),
+            violations=tuple(violations),
+            checks=checks,
+            seen=seen,
+            minimums={measure.name: extent for measure, extent in zip(self.watchlist.minimums, self.extents, strict=True)},
+            dead_ends=dead,
+            finality=finality[0],
+            finality_checked=finality[1],
+            graph=graph,
+            stopped=stopped,
+            seconds=seconds,
+            store=store,
+        )
+
+
+def _more(known: tuple[int, int | None], count: int, first: int) -> tuple[int, int | None]:
+    return (known[0] + count, first if known[1] is None else min(known[1], first))
