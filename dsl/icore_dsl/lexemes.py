@@ -1,0 +1,99 @@
+"""Cuts a text into lexemes. The cut is the same everywhere; whether a word is a name or reserved is for the parser to say."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from icore_dsl.mistakes import P007, P008, Mistake
+from icore_dsl.source import Lines
+from icore_dsl.syntax import Comment
+
+OPERATORS = ("..", "->", ":=", "~>", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "=", ":", ",", ";", ".", "(", ")", "[", "]", "{", "}")
+
+_MASTER = re.compile(
+    r"(?P<space>[ \t\f\r\n\ufeff]+)"
+    r"|(?P<NAME>[^\W\d][\w\u0300-\u036f]*)"
+    r"|(?P<op>" + "|".join(re.escape(operator) for operator in OPERATORS) + ")"
+    r"|(?P<comment>\#[^\n]*)"
+    r"|(?P<glued>[0-9]+(?:\.[0-9]+)?[^\W\d]\w*)"
+    r"|(?P<DECIMAL>[0-9]+\.[0-9]+)"
+    r"|(?P<INT>[0-9]+)"
+    r'|(?P<STRING>"[^"\n]*")'
+    r"|(?P<QUOTED>`[^`\n]*`)"
+    r'|(?P<open>["`][^\n]*)'
+    r"|(?P<bad>.)",
+    re.DOTALL,
+)
+
+
+@dataclass(slots=True)
+class Lexeme:
+    """kind: `NAME INT DECIMAL STRING QUOTED`, `op`, or `END`. `first`: nothing but white space stands before it on its line."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    first: bool
+
+
+@dataclass(slots=True)
+class Cut:
+    """The lexemes of a text (the last is `END`), its comments, and what could not be read, with the places that were skipped."""
+
+    lexemes: list[Lexeme]
+    comments: list[Comment]
+    mistakes: list[Mistake]
+    skipped: list[int]
+
+
+def _unknown(character: str) -> str:
+    if character.isprintable() and not character.isspace():
+        return f"the character `{character}` is not part of the language"
+    name = unicodedata.name(character, "a control character").lower()
+    return f"the character U+{ord(character):04X} ({name}) is not part of the language"
+
+
+_HINTS = {
+    "&": "write `and`", "|": "write `or`", "!": "write `not`, or `!=` for different", "“": 'write `"`', "”": 'write `"`', "≤": "write `<=`",
+    "≥": "write `>=`", "≠": "write `!=`", "∧": "write `and`", "∨": "write `or`", "¬": "write `not`", "→": "write `->` or `implies`",
+    "∈": "write `in`", "∀": "write `forall`", "∃": "write `exists`", "\u00a0": "write an ordinary space", "'": 'text stands in `"`',
+    "%": "write `mod`", "\\": "comments start with `#`", "–": "write `-`", "−": "write `-`", "…": "write `..`",
+}  # fmt: skip
+
+
+def cut(text: str, lines: Lines) -> Cut:
+    """Cuts a text. Unreadable characters are reported and skipped, so that parsing can go on."""
+    found = Cut([], [], [], [])
+    lexemes = found.lexemes
+    first = True
+    for match in _MASTER.finditer(text):
+        kind = match.lastgroup or "bad"
+        start, end = match.span()
+        if kind == "space":
+            first = first or "\n" in match.group()
+            continue
+        if kind in ("comment", "glued", "open", "bad"):
+            span = lines.span(start, end)
+            if kind == "comment":
+                found.comments.append(Comment(match.group().rstrip(), first, lines.span(start, start + len(match.group().rstrip()))))
+            elif kind == "glued":
+                found.mistakes.append(Mistake(P007, span, f"`{match.group()}` is neither a number nor a name", "put a space after the number"))
+            elif kind == "open":
+                mark = match.group()[0]
+                found.mistakes.append(Mistake(P008, span, f"this text has no closing `{mark}`", f"end it with `{mark}` on the same line"))
+            elif not (found.skipped and found.skipped[-1] == start - 1 and text[start - 1] == match.group()):
+                found.mistakes.append(Mistake(P007, span, _unknown(match.group()), _HINTS.get(match.group(), "")))
+            if kind != "comment":
+                found.skipped.append(start)
+                first = False
+            continue
+        word = match.group()
+        if kind == "NAME" and not word.isascii():
+            word = unicodedata.normalize("NFC", word)
+        lexemes.append(Lexeme(kind, word, start, end, first))
+        first = False
+    lexemes.append(Lexeme("END", "", len(text), len(text), True))
+    return found

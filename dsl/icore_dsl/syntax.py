@@ -1,0 +1,689 @@
+"""Syntax trees of the declaration language. Every node keeps its span to the end.
+
+Nodes are plain slotted dataclasses. Expressions know their depth, so that nesting is bounded when they are built and
+every later walk may recurse. Names are not resolved here: `resolve.py` checks them, the kernel looks them up by scope.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters `start..end` of a file; `line` and `column` count from 1."""
+
+    file: str
+    start: int
+    end: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+# ---- expressions ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Num:
+    """`3`, `0.94`: exact; `whole` when written without a decimal point."""
+
+    value: Fraction
+    whole: bool
+    text: str
+    span: Span
+
+
+@dataclass(slots=True)
+class BoolLit:
+    value: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class NoneLit:
+    span: Span
+
+
+@dataclass(slots=True)
+class Name:
+    id: str
+    span: Span
+
+
+@dataclass(slots=True)
+class Index:
+    """`hotfix[1]`: a member of an indexed family."""
+
+    name: str
+    index: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class Attr:
+    """`w.skill`, `head.commit`, `report(w).passed`."""
+
+    target: Expr
+    name: str
+    span: Span
+
+
+@dataclass(slots=True)
+class Call:
+    """`status(w)`, `done(p)`, `needs(p, w)`, `feasible(m, w)`: whatever the name is declared as. `name_span` covers the name."""
+
+    name: str
+    args: tuple[Expr, ...]
+    span: Span
+    name_span: Span
+
+
+@dataclass(slots=True)
+class Unary:
+    """op: `not`, `-`."""
+
+    op: str
+    operand: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class Binary:
+    """op: `+ - * / div mod == != < <= > >= in not_in and or implies iff`."""
+
+    op: str
+    left: Expr
+    right: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class SetLit:
+    items: tuple[Expr, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class RangeLit:
+    """`1..n`, only after `in`."""
+
+    low: Expr
+    high: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class SetOf:
+    """`{ w for w in Step where needs(p, w) }`."""
+
+    item: Expr
+    binders: tuple[Binder, ...]
+    where: Expr | None
+    span: Span
+
+
+@dataclass(slots=True)
+class If:
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class Binder:
+    """`p in Step`; `domain` is a sort's name, a range, a set, or an attribute that is a set."""
+
+    name: str
+    domain: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class Quant:
+    """kind: `forall exists count sum max min`. `body` is None for count (and for exists without `:`)."""
+
+    kind: str
+    binders: tuple[Binder, ...]
+    where: Expr | None
+    body: Expr | None
+    span: Span
+
+
+@dataclass(slots=True)
+class Closure:
+    """`needs*(p, w)` (reflexive-transitive) and `needs+(p, w)` (transitive) closure of a relation or binary definition."""
+
+    relation: str
+    reflexive: bool
+    left: Expr
+    right: Expr
+    span: Span
+
+
+Expr = Num | BoolLit | NoneLit | Name | Index | Attr | Call | Unary | Binary | SetLit | RangeLit | SetOf | If | Quant | Closure
+
+
+# ---- sorts ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class SortName:
+    """`bool`, `rational`, `text`, `Agent`, `Obligation`, an enum, an obligation type, a theory sort."""
+
+    name: str
+    span: Span
+
+
+@dataclass(slots=True)
+class SortRange:
+    low: Expr
+    high: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class SortValues:
+    """`{0.2, 0.3, 0.5}`: a finite domain of exact rationals."""
+
+    values: tuple[Expr, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class SortSet:
+    """`set of Skill`."""
+
+    item: Sort
+    span: Span
+
+
+@dataclass(slots=True)
+class SortOptional:
+    """`Agent or none`."""
+
+    item: Sort
+    span: Span
+
+
+Sort = SortName | SortRange | SortValues | SortSet | SortOptional
+
+
+# ---- pieces of declarations -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Param:
+    """`w: Step`; package parameters may have a default (`n: 1..20 = 4`)."""
+
+    name: str
+    sort: Sort
+    default: Expr | None
+    span: Span
+
+
+@dataclass(slots=True)
+class FieldDecl:
+    """kind: `attribute` (fixed, of agents), `changing` (of agents), `static`, `signature` (of obligations), `plain` (inputs, artifacts, certificates)."""
+
+    kind: str
+    name: str
+    sort: Sort
+    default: Expr | None
+    inessential: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class Assign:
+    """`skill = build` inside braces."""
+
+    name: str
+    value: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class Target:
+    """`done(p) for p in Step where needs(p, w)`: an expression, perhaps repeated over binders. `captured` only in premises."""
+
+    expr: Expr
+    binders: tuple[Binder, ...]
+    where: Expr | None
+    captured: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class Claim:
+    """`status(w) is closed`, `status(w) in {ready, blocked}`, `signature(w)`. test: None, `is`, `in`."""
+
+    assertion: Expr
+    test: str | None
+    value: Expr | None
+    binders: tuple[Binder, ...]
+    where: Expr | None
+    span: Span
+
+
+# ---- statements of an update ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class When:
+    """kind: `when` or `requires`."""
+
+    kind: str
+    formula: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class View:
+    """`view global` (depth None, relation None), `view depth 2`, `view needs depth 1`."""
+
+    relation: str | None
+    depth: Expr | None
+    everything: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class SetField:
+    """`status(w) := closed`, `head.commit := 2`, `round := round + 1`."""
+
+    target: Expr
+    value: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class Effect:
+    """kind: `emit issue` (with values in braces) or `revoke supersede consume discard create relate unrelate withhold report`."""
+
+    kind: str
+    target: Expr
+    values: tuple[Assign, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class For:
+    """`for w in Step where … { … }`: bounded repetition; all writes happen at once."""
+
+    binders: tuple[Binder, ...]
+    where: Expr | None
+    body: tuple[Statement, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class Outcome:
+    """`outcome good { … }`: one of several ways the same update may end; each becomes an update `name.good`."""
+
+    name: str
+    body: tuple[Statement, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class Variant:
+    """`fault careless: withhold done(w)`: the update with these effects replaced; the audit must refuse it."""
+
+    name: str
+    body: tuple[Statement, ...]
+    span: Span
+
+
+Statement = When | View | SetField | Effect | For | Outcome | Variant
+
+
+# ---- declarations -----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class EnumDecl:
+    name: str
+    members: tuple[Name, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class Member:
+    """One agent: its name and the values of its attributes and changing fields."""
+
+    name: str
+    values: tuple[Assign, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class AgentsDecl:
+    fields: tuple[FieldDecl, ...]
+    members: tuple[Member, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class SlotDecl:
+    """kind: `input` or `artifact`. A family has parameters."""
+
+    kind: str
+    name: str
+    params: tuple[Param, ...]
+    fields: tuple[FieldDecl, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class ObligationTypeDecl:
+    name: str
+    fields: tuple[FieldDecl, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class ObligationDecl:
+    """`compile: Step { skill = build } starts ready, required`; `hotfix[i: 1..2]: Step latent`."""
+
+    name: str
+    index: Param | None
+    type: str
+    values: tuple[Assign, ...]
+    starts: str | None
+    latent: bool
+    required: bool
+    assigned: Expr | None
+    span: Span
+
+
+@dataclass(slots=True)
+class ObligationsDecl:
+    items: tuple[ObligationDecl, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class RelationDecl:
+    """`relation needs(Step, Step) contributes support`; `changing` when updates may relate and unrelate."""
+
+    name: str
+    left: Sort
+    right: Sort
+    contributes: tuple[Name, ...]
+    changing: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class Chain:
+    """`a -> {b, c} -> d for i in 1..n where …`: each element of a link relates to each of the next."""
+
+    links: tuple[Expr, ...]
+    binders: tuple[Binder, ...]
+    where: Expr | None
+    span: Span
+
+
+@dataclass(slots=True)
+class FactsDecl:
+    relation: str
+    chains: tuple[Chain, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class CertificateDecl:
+    """A certificate schema (A.3). `issuer` is an expression or the name environment, monitor, any."""
+
+    name: str
+    params: tuple[Param, ...]
+    issuer: Expr | None
+    scope: Expr | None
+    premises: tuple[Target, ...]
+    claims: tuple[Claim, ...]
+    valid: Expr | None
+    current: Expr | None
+    delay: Expr | None
+    delay_clock: str | None
+    revocable_by: tuple[Expr, ...]
+    neutralizes: tuple[Target, ...]
+    fields: tuple[FieldDecl, ...]
+    starts_active: bool
+    starts_when: Expr | None
+    span: Span
+
+
+@dataclass(slots=True)
+class UpdateDecl:
+    """`update` or (is_fault) a free-standing `fault`. `actor` is an expression or the name environment or monitor."""
+
+    name: str
+    params: tuple[Param, ...]
+    operation: str | None
+    actor: Expr | None
+    body: tuple[Statement, ...]
+    is_fault: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class TableBody:
+    """`table { build test  ana: 0.94 0.70 } at (m, w.skill)`."""
+
+    columns: tuple[Name, ...]
+    rows: tuple[tuple[Name, tuple[Num, ...]], ...]
+    row_key: Expr
+    column_key: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class FunctionDecl:
+    """kind: `define`, `least`, `feasible`, `value`, `truth`. `exported` definitions of the theory may be named by packages."""
+
+    kind: str
+    name: str
+    params: tuple[Param, ...]
+    result: Sort | None
+    body: Expr | TableBody
+    exported: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class PropertyDecl:
+    """kind: `invariant reachable unreachable eventually controllable leadsto bound`. `second`: of leadsto the goal, of bound its `when`."""
+
+    kind: str
+    name: str
+    formula: Expr
+    second: Expr | None
+    span: Span
+
+
+@dataclass(slots=True)
+class CheckItem:
+    """what: `termination`, `settlement`, `order stability`; given: `assign.m`, `finish or fail`, `finish.ok`; on: field words."""
+
+    what: str
+    given: tuple[tuple[Name, ...], ...]
+    on: tuple[Name, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class CheckDecl:
+    items: tuple[CheckItem, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class FairDecl:
+    """`fair weak push`, `fair strong finish, enable`."""
+
+    strength: str
+    updates: tuple[Name, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class SymmetricDecl:
+    """`symmetric agents cy, bo`, `symmetric obligations a, b`."""
+
+    what: str
+    members: tuple[Name, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class ClockDecl:
+    name: str
+    low: Expr
+    high: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class RunStep:
+    """`finish(ana, unit)`, `finish.careless(ana, unit)`."""
+
+    update: str
+    variant: str | None
+    args: tuple[Expr, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class RunDecl:
+    name: str
+    steps: tuple[RunStep, ...]
+    expect: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class AllowDecl:
+    """`allow vacuous `hotfix` because "…"`: `subject` None silences the whole kind."""
+
+    kind: str
+    subject: str | None
+    reason: str
+    span: Span
+
+
+@dataclass(slots=True)
+class ExpectDecl:
+    """`expect violated NAME`: this file teaches; the named result must be violated."""
+
+    name: str
+    span: Span
+
+
+@dataclass(slots=True)
+class AuditEntry:
+    """One line of `audit { … }`: tolerance, floor, threshold, patience, budget (a value); progress (`value` is the formula that
+    `changes` to the given value, over binders and where); repairs."""
+
+    key: str
+    value: Expr | None
+    binders: tuple[Binder, ...]
+    where: Expr | None
+    changes: Expr | None
+    repairs: tuple[tuple[str, tuple[Name, ...]], ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class AuditDecl:
+    entries: tuple[AuditEntry, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class InitiallyDecl:
+    formula: Expr
+    span: Span
+
+
+@dataclass(slots=True)
+class OperationsDecl:
+    """`operations deploy, roll_back`: words added to Ω."""
+
+    names: tuple[Name, ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class ImportDecl:
+    path: str
+    span: Span
+
+
+# ---- only in spec/ ----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class PrimitiveDecl:
+    """What the kernel supplies to the theory: a name, parameters, a sort, and what it means. `exported`: packages may use it."""
+
+    name: str
+    params: tuple[Param, ...]
+    result: Sort
+    meaning: str
+    exported: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class ClauseDecl:
+    """A clause of the theory. kind: `feasibility legality soundness accept reject stuck outcome report hypothesis bound measure finding`.
+
+    `label` is the paper's (`A.4(1)`); `moment` is `before` or `after` for legality (read in X or in X'); `params` quantify it.
+    """
+
+    kind: str
+    label: str
+    moment: str | None
+    params: tuple[Param, ...]
+    formula: Expr
+    span: Span
+
+
+Decl = (
+    EnumDecl | AgentsDecl | SlotDecl | ObligationTypeDecl | ObligationsDecl | RelationDecl | FactsDecl | CertificateDecl | UpdateDecl
+    | FunctionDecl | PropertyDecl | CheckDecl | FairDecl | SymmetricDecl | ClockDecl | RunDecl | AllowDecl | ExpectDecl | AuditDecl
+    | InitiallyDecl | OperationsDecl | ImportDecl | PrimitiveDecl | ClauseDecl
+)
+
+
+@dataclass(slots=True)
+class Comment:
+    """A `#` comment, kept for the formatter: `text` with its `#`; `own_line` when nothing stands before it on its line."""
+
+    text: str
+    own_line: bool
+    span: Span
+
+
+@dataclass(slots=True)
+class Module:
+    """One file. kind: `package`, `theory`, or `library` (a file that is imported)."""
+
+    kind: str
+    language: int
+    name: str
+    version: str
+    params: tuple[Param, ...]
+    decls: tuple[Decl, ...]
+    comments: tuple[Comment, ...]
+    text: str
+    file: str
+    span: Span
+    name_span: Span | None = field(default=None)
