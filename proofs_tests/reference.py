@@ -44,7 +44,7 @@ def search(system: System, mode: Mode) -> Found:
         following: list[State] = []
         for state in level:
             productive = False
-            for number, update in enumerate(system.updates):
+            for number in range(len(system.updates)):
                 after = _occurrence(system, mode, number, state, len(found.levels) - 1, found)
                 if after is None:
                     continue

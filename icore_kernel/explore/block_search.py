@@ -160,8 +160,8 @@ class BlockSearch:
             self.clock.check(self.store.total, self.tally.steps, len(level), len(self.store.levels) - 1)
             block = Block(self.layout, level[begin : begin + length])
             values = evaluate_block([*self._looked, *self._measured], block.column, len(block))
-            for place, value in enumerate(values[: len(self._looked)]):
-                found = value if place >= checks else ~value
+            for place, holds in enumerate(values[: len(self._looked)]):
+                found = holds if place >= checks else ~holds
                 count = int(np.count_nonzero(found))
                 if count:
                     first = base + begin + int(np.argmax(found))

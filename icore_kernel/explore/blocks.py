@@ -96,6 +96,14 @@ def keys_of(words: Words, seed: int) -> Keys:
     return key
 
 
+def differ(a: Words, b: Words) -> NDArray[np.bool_]:
+    """Row by row, whether two blocks of one shape have different states; a good deal faster than `any` along the short axis."""
+    found: NDArray[np.bool_] = a[:, 0] != b[:, 0]
+    for number in range(1, a.shape[1]):
+        found |= a[:, number] != b[:, number]
+    return found
+
+
 def distinct(words: Words, seed: int) -> tuple[Keys, Words]:
     """The different states of a block in ascending order of key, with the keys. Collision as above."""
     if words.shape[1] == 1:
@@ -108,7 +116,7 @@ def distinct(words: Words, seed: int) -> tuple[Keys, Words]:
     keys, words = keys[order], words[order]
     if len(keys):
         same = keys[1:] == keys[:-1]
-        if np.any(same & np.any(words[1:] != words[:-1], axis=1)):
+        if np.any(same & differ(words[1:], words[:-1])):
             raise Collision
         kept = np.concatenate(([True], ~same))
         keys, words = keys[kept], words[kept]
@@ -132,7 +140,7 @@ class Run:
         place = np.searchsorted(self.keys, keys)
         np.minimum(place, len(self.keys) - 1, out=place)
         found = self.keys[place] == keys
-        if words.shape[1] > 1 and np.any(self.words[place[found]] != words[found]):
+        if words.shape[1] > 1 and differ(self.words[place[found]], words[found]).any():
             raise Collision
         return found, place
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from icore_kernel.explore.blocks import Block, Keys, Rows, Run, Visited, Words, distinct, keys_of
+from icore_kernel.explore.blocks import Block, Keys, Rows, Run, Visited, Words, differ, distinct, keys_of
 from icore_kernel.explore.judge import Role
 from icore_kernel.explore.kernel import Offer, SuccessorKernel
 from icore_kernel.explore.layout import Layout
@@ -81,9 +81,7 @@ class Stepper:
         steps, fresh = self._steps(block, base, tally)
         productive = np.zeros(len(block), dtype=bool)
         for taken in steps:
-            moved = np.any(taken.successors != block.words[taken.rows], axis=1) if self.layout.words > 1 else (
-                taken.successors[:, 0] != block.words[taken.rows, 0]
-            )
+            moved = differ(taken.successors, block.words[taken.rows])
             count, moving = len(moved), int(np.count_nonzero(moved))
             tally.committed[taken.update] += count
             tally.steps += count

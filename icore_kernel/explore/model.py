@@ -7,11 +7,11 @@ occurrence without `requires`. States have numbers in the order of discovery, so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from icore_kernel.system import Clause, Measure, System
 from icore_kernel.terms.term import Term
@@ -179,13 +179,28 @@ class FinalityBreak:
     changed: tuple[Clause, ...]
 
 
+class IntegerRow(Protocol):
+    """What array.array and a one-dimensional integer NumPy array have in common."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: Any, /) -> Any: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def tolist(self) -> Any: ...
+
+
 @dataclass(frozen=True, slots=True)
 class StepGraph:
-    """All steps in compressed rows: those of state s are `update[start[s]:start[s + 1]]` to `target[...]`, stutters included."""
+    """All steps in compressed rows: those of state s are `update[start[s]:start[s + 1]]` to `target[...]`, stutters included.
 
-    start: Sequence[int]
-    update: Sequence[int]
-    target: Sequence[int]
+    The rows are arrays (array.array, or one-dimensional NumPy arrays after a block search).
+    """
+
+    start: IntegerRow
+    update: IntegerRow
+    target: IntegerRow
 
 
 class Store(Protocol):

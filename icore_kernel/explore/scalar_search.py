@@ -165,7 +165,7 @@ class ScalarSearch:
             end = len(self.memory.states)
             self.levels.append(0)
             for number in range(begin, end):
-                if number % 64 == 0:
+                if (number - begin) % 64 == 0:
                     self.clock.check(end, self.tally.steps, end - begin, depth)
                 self._expand(number)
             if not self.levels[-1]:

@@ -9,6 +9,10 @@ from icore_kernel.explore.scalar_search import ScalarSearch, TooMany
 from icore_kernel.explore.tally import Clock
 from icore_kernel.system import System
 
+_NOTHING = Watchlist()
+_NO_RULES = Rules()
+_AUDITED = Audited()
+
 SMALL = 2000
 """Up to this many states plain Python is faster than NumPy's start-up and its many small arrays."""
 
@@ -23,9 +27,9 @@ class Engine(Enum):
 
 def explore(
     system: System,
-    watchlist: Watchlist = Watchlist(),
-    rules: Rules = Rules(),
-    mode: Mode = Audited(),
+    watchlist: Watchlist = _NOTHING,
+    rules: Rules = _NO_RULES,
+    mode: Mode = _AUDITED,
     engine: Engine = Engine.AUTO,
 ) -> Exploration:
     """Search the reachable states breadth-first and report what the watchlist asks for (model.py).
