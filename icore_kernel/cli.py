@@ -99,7 +99,7 @@ def _limits(max_states: int | None, max_depth: int | None, timeout: float | None
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_path)
 @_set
 @click.option("--only", metavar="PROPERTY", multiple=True, help="Answer only this property (may be given again).")
-@click.option("--unaudited", metavar="[=FAULT,...]", callback=_faults, help="Commit faults and attempts (or those named) without judging them.")
+@click.option("--unaudited", metavar="[=FAULT,...]", callback=_faults, help="Judge nothing: faults and attempts (or those named) commit.")
 @click.option("--strict", is_flag=True, help="A finding that is not allowed exits 1.")
 @_format
 @_max_states
@@ -187,8 +187,9 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nunknown: interrupted", err=True)
         return _UNKNOWN
-    except BrokenPipeError:
-        # The reader has gone. Standard output is pointed at nothing, so that the interpreter's last flush is quiet too.
+    except (BrokenPipeError, SystemExit):
+        # The reader has gone: click turns that into an exit with status 1, which would mean violated. Standard output is
+        # pointed at nothing, so that the interpreter's last flush is quiet too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _UNKNOWN
     except MemoryError:

@@ -31,7 +31,7 @@ def format_files(files: tuple[Path, ...], only_check: bool) -> ExitStatus:
                 _replace(path, formatted)
         except LanguageError as mistaken:
             wrong = True
-            click.echo("\n\n".join(render(mistake, text) for mistake in mistaken.mistakes), err=True)
+            click.echo("\n\n".join(render(mistake, mistaken.text) for mistake in mistaken.mistakes), err=True)
             continue
         except OSError as failed:
             wrong = True

@@ -14,8 +14,9 @@ from typing import TypeGuard
 from icore_kernel.explore import judge
 from icore_kernel.explore.model import Audited, Failing, Mode, State, Unaudited
 from icore_kernel.meaning import scalar
-from icore_kernel.system import Domain, DomainKind, GroundUpdate, PropertyKind, System
-from icore_kernel.verdict import Change, Run, Step
+from icore_kernel.runs import step_of
+from icore_kernel.system import Domain, DomainKind, PropertyKind, System
+from icore_kernel.verdict import Run, Step
 
 SCHEMA = "icore.run/1"
 
@@ -222,17 +223,8 @@ def _take(system: System, mode: Mode, number: int, state: State) -> tuple[Replay
     enabled = judge.occurs(update, state)
     failing = judge.failing(system, update, state) if enabled else ()
     after = judge.committed(system, mode, number, state)
-    shown = judge.successor(update, state) if scalar.evaluate(update.defined, state) else state
-    return ReplayedStep(_step(system, update, state, shown), enabled, after is not None, failing), after
-
-
-def _step(system: System, update: GroundUpdate, before: State, after: State) -> Step:
-    changes = tuple(
-        Change(field.name, field.domain.show(before[field.index]), field.domain.show(after[field.index]))
-        for field in system.fields
-        if before[field.index] != after[field.index]
-    )
-    return Step(update.name, update.actor, changes)
+    step = step_of(system, number, state, judge.successor(update, state))
+    return ReplayedStep(step, enabled, after is not None, failing), after
 
 
 def _false(system: System, state: State) -> tuple[str, ...]:

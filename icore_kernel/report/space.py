@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from icore_kernel.explore.model import Coverage, Exploration
@@ -40,12 +40,13 @@ def exploration_lines(exploration: Exploration) -> Iterator[Line]:
         yield line(Piece(why, Part.UNSURE), f" · {exploration.seconds:.2f} s")
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[Line]:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[Line]:
     """The first column to the left, the others, which are counts, to the right."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     for position, row in enumerate([head, *rows]):
-        cells = [f"{cell:<{width}}" if first == 0 else f"{cell:>{width}}" for first, (cell, width) in enumerate(zip(row, widths, strict=True))]
-        yield line(Piece("  " + "   ".join(cells), Part.DIM if position == 0 else Part.PLAIN))
+        first, *others = (f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+        cells = "   ".join((f"{first.strip():<{widths[0]}}", *others))
+        yield line(Piece(f"  {cells}", Part.DIM if position == 0 else Part.PLAIN))
 
 
 def replay_lines(replay: Replay) -> Iterator[Line]:

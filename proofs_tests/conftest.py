@@ -1,0 +1,48 @@
+"""What every test may ask for: where the checkout is, and the command line, inside this process or as one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+# The nightly setting looks for longer; CI's examples are derandomised, so that a red run can be repeated.
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("nightly", deadline=None, max_examples=2_000, print_blob=True)
+settings.load_profile(os.environ.get("ICORE_TESTS", "ci"))
+
+Icore = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    return CHECKOUT
+
+
+@pytest.fixture
+def icore(tmp_path: Path) -> Icore:
+    """Run `icore` as a process of its own, in an empty folder unless `cwd` is given, with an empty HOME and no terminal."""
+
+    def run(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+        home = tmp_path / "home"
+        home.mkdir(exist_ok=True)
+        inherited = {name: value for name, value in os.environ.items() if name not in ("ICORE_DEBUG", "NO_COLOR", "COLUMNS")}
+        return subprocess.run(
+            [sys.executable, "-m", "icore_kernel", *arguments],
+            cwd=cwd or tmp_path,
+            env={**inherited, "HOME": str(home), **environment},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+
+    return run
