@@ -1,8 +1,7 @@
-"""The LALR automaton: runs the parse tables over lexemes, reports what does not fit, and goes on at the next sensible place."""
+"""The LALR automaton: runs the parse tables over lexemes. What happens at a lexeme that does not fit is in `recover`."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,15 +9,8 @@ from typing import Any
 from icore_dsl.build import Header, Token
 from icore_dsl.declare import Declarations
 from icore_dsl.lexemes import Cut, Lexeme
-from icore_dsl.mistakes import P004, P006, P009, P010, Mistake
+from icore_dsl.mistakes import Mistake
 from icore_dsl.source import MAX_DEPTH, Lines
-
-MAX_MISTAKES = 100
-
-INSIDE = frozenset({"fault", "report", "outcome", "changing", "accept", "reject", "stuck", "value", "input", "artifact", "feasible", "truth"})
-"""Words that start declarations and may also start a line inside one."""
-
-HEADER_WORDS = ("language", "package", "theory", "library")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +158,15 @@ class Automaton:
         """The header and the declarations that could be read."""
         tables, lexemes = self.tables, self.lexemes
         actions = tables.actions
-        if lexemes[0].text not in HEADER_WORDS:
-            self.without_header(0)
-        place = 0
-        while True:
+        place = self.begin()
+        while place >= 0:
             lexeme = lexemes[place]
             row = actions[self.states[-1]]
             self.before[place] = self.states[-1]
             symbol = self.terminal(lexeme, row)
             action = row.get(symbol, 0)
+            if action < 0 and not self.fits(symbol):
+                action = 0  # Found before anything is reduced, so that all that could stand here is still known.
             while action < 0:
                 self.reduce(-1 - action)
                 if lexeme.kind == "END" and self.states[-1] == tables.end:
@@ -182,8 +174,6 @@ class Automaton:
                 action = actions[self.states[-1]].get(symbol, 0)
             if action == 0:
                 place = self.recover(place)
-                if place < 0:
-                    return self.base()
                 continue
             if len(self.values) <= 3 and self.values and isinstance(self.values[-1], (list, Header)):
                 self.builder.end_declaration()
@@ -196,8 +186,17 @@ class Automaton:
                         place = self.recover(place - 1)
                 elif lexeme.text in ")]}":
                     self.depth -= 1
+        return self.base()
 
-    # ---- going on after a mistake --------------------------------------------------------------------------------
+    def begin(self) -> int:
+        """Where to start: at the first lexeme, or behind what stands in the place of a header."""
+        raise TypeError("an automaton that reads files says how it begins")
+
+    def recover(self, place: int) -> int:
+        """Reports the lexeme at `place` and forgets what it interrupts. Returns where to go on, -1 for nowhere."""
+        raise TypeError("an automaton that reads files says how it recovers")
+
+    # ---- the stack between declarations --------------------------------------------------------------------------
 
     def base_size(self) -> int:
         """How many values belong to the module itself: up to its header and the list of declarations. 0 when there is no header yet."""
@@ -223,50 +222,7 @@ class Automaton:
         del self.states[size + 1 :], self.values[size:], self.starts[size:], self.ends[size:]
         self.depth = sum(isinstance(value, Token) and value.text in ("(", "[", "{") for value in self.values)
 
-    def without_header(self, place: int) -> None:
-        """Goes on as if a header stood before the lexeme at `place`."""
-        self.keep(0)
-        at = self.lexemes[place].start
-        for kind, text in (("LIBRARY", "library"), ("NAME", "")):
-            self.push(self.tables.actions[self.states[-1]][self.tables.number[kind]], Token(kind, text, at, at), at, at)
-        header = self.tables.number["ENUM"]
-        while (action := self.tables.actions[self.states[-1]][header]) < 0:
-            self.reduce(-1 - action)
-
     def words(self, state: int) -> list[str]:
         """The reserved words that fit in a state."""
         row = self.tables.actions[state]
         return [word for word, kinds in self.tables.words.items() if word[0].isalpha() and any(kind in row for kind in kinds)]
-
-    def recover(self, place: int) -> int:
-        """Reports the lexeme at `place` and forgets what it interrupts. Returns where to go on, -1 for the end."""
-        self.mistakes.append(Mistake(P009, self.lines.span(self.lexemes[place].start, self.lexemes[place].end), "something else expected"))
-        size = self.base_size()
-        if size == 0:
-            self.without_header(place)
-            size = self.base_size()
-        began = self.starts[size] if len(self.starts) > size else self.lexemes[place].start
-        self.keep(size)
-        words = frozenset(self.words(self.states[-1]))
-        first = bisect_left(self.lexemes, began, key=lambda lexeme: lexeme.start)
-        depth = 0
-        for at in range(first, len(self.lexemes)):
-            lexeme = self.lexemes[at]
-            if at >= place and at > self.resumed and at > first and lexeme.first and self.starts_declaration(at, depth, words):
-                self.resumed = at
-                return at
-            if lexeme.text == "{":
-                depth += 1
-            elif lexeme.text == "}":
-                depth = max(0, depth - 1)
-        self.builder.end_declaration()
-        return -1
-
-    def starts_declaration(self, at: int, depth: int, words: frozenset[str]) -> bool:
-        """Whether a declaration starts at this lexeme, the first of its line."""
-        lexeme = self.lexemes[at]
-        if lexeme.kind != "NAME":
-            return False
-        if lexeme.text in words:
-            return depth == 0 or (lexeme.text not in INSIDE and self.lines.span(lexeme.start, lexeme.end).column == 1)
-        return depth == 0 and self.lexemes[at + 1].text == "="

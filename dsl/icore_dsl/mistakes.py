@@ -45,11 +45,34 @@ class Mistake:
 
 
 class LanguageError(Exception):
-    """The mistakes of a file, when a caller asked for a result that does not exist because of them."""
+    """The mistakes of a file, when a caller asked for a result that does not exist because of them. `text` is what could be read."""
 
-    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+    def __init__(self, mistakes: Iterable[Mistake], text: str = "") -> None:
         self.mistakes = tuple(mistakes)
+        self.text = text
         super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
+
+
+SHOWN = 160
+"""Longer source lines are cut in messages, to this many characters around the mistake."""
+
+
+def render(mistake: Mistake, text: str) -> str:
+    """The mistake with its line of `text` (the text of the file it is in) and carets under its span, then the hint."""
+    span = mistake.span
+    lines = text.removeprefix("\ufeff").split("\n")
+    parts = [f"{span}: error {mistake.code}: {mistake.message}"]
+    if span.line <= len(lines):
+        line = lines[span.line - 1].rstrip("\r")
+        end = span.end_column if span.end_line == span.line else len(line) + 1
+        left = 0 if len(line) <= SHOWN else max(0, span.column - 1 - SHOWN // 2)
+        shown = line[left : left + SHOWN]
+        before = "".join(character if character == "\t" else " " for character in line[left : span.column - 1])
+        carets = "^" * max(1, min(end - span.column, len(shown) - len(before)))
+        parts += [f"  {shown}", f"  {before}{carets}"]
+    if mistake.hint:
+        parts.append(f"  {mistake.hint}")
+    return "\n".join(parts)
 
 
 # ---- P: parsing and reading files -------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Parses files and texts: the only way from text to a `Module`.
 
-The parse tables are made by Lark from `grammar.lark` and kept in `grammar.tables`; Lark itself is loaded only when these are out of
+The parse tables are made by Lark from `grammar.lark` and kept in `grammar.json`; Lark itself is loaded only when these are out of
 date, which a test forbids.
 """
 
@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from icore_dsl import source
-from icore_dsl.automaton import Automaton, Tables, tables_from_plain
+from icore_dsl.automaton import Tables, tables_from_plain
 from icore_dsl.declare import Declarations
 from icore_dsl.lexemes import OPERATORS, cut
-from icore_dsl.mistakes import Mistake
+from icore_dsl.mistakes import Mistake, render
+from icore_dsl.recover import Parser
 from icore_dsl.source import Lines
 from icore_dsl.syntax import Module
 
@@ -129,7 +130,7 @@ def plain_tables(grammar: str) -> dict[str, Any]:
 def load_tables() -> Tables:
     """The tables of the grammar in use: those kept beside it, or made afresh when they are of another grammar."""
     grammar = grammar_text()
-    kept = files("icore_dsl").joinpath("grammar.tables")
+    kept = files("icore_dsl").joinpath("grammar.json")
     if kept.is_file():
         plain = json.loads(kept.read_text(encoding="utf-8"))
         if plain["digest"] == digest(grammar):
@@ -146,7 +147,7 @@ def parse_text(text: str, file: str) -> Parsed:
     lines = Lines(text, file)
     pieces = cut(text, lines)
     builder = Declarations(lines)
-    automaton = Automaton(load_tables(), pieces, lines, builder)
+    automaton = Parser(load_tables(), pieces, lines, builder)
     header, decls = automaton.run()
     module = builder.finish(header, decls, tuple(pieces.comments)) if header is not None else None
     mistakes = sorted(pieces.mistakes + automaton.mistakes + builder.mistakes, key=lambda mistake: (mistake.span.start, str(mistake.code)))
@@ -161,3 +162,4 @@ def parse_file(path: str | Path) -> Parsed:
     return parse_text(text, str(path))
 
 
+__all__ = ["Parsed", "digest", "grammar_text", "load_tables", "parse_file", "parse_text", "plain_tables", "render"]

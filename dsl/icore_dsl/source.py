@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from pathlib import Path
 
-from icore_dsl.mistakes import P001, P002, P003, Mistake
+from icore_dsl.mistakes import P001, P002, P003, LanguageError, Mistake
 from icore_dsl.syntax import Span
 
 MAX_BYTES = 1 << 20
@@ -85,3 +85,11 @@ def check_text(text: str, file: str) -> Mistake | None:
     if nul >= 0:
         return Mistake(P002, Lines(text, file).span(nul, nul + 1), "a NUL byte", "is this a text file?")
     return None
+
+
+def read_source(path: str | Path) -> str:
+    """The text of a file. Raises LanguageError when it is none, OSError when it cannot be read."""
+    text, mistakes = read(path)
+    if mistakes:
+        raise LanguageError(mistakes, text)
+    return text
