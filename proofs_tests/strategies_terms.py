@@ -24,7 +24,7 @@ VARIABLES = (
     Variable("level", 5, -5, 7, False),
     Variable("count", 6, 0, 200, False),
     Variable("debt", 7, -300, 4, False),
-    Variable("vast", 8, -(2**62), 2**62, False),
+    Variable("vast", 8, -(2**63), 2**63 - 1, False),
 )
 LEAVES = frozenset({Op.CONST, Op.FIELD})
 ROOTS = tuple(op for op in TABLE if op not in LEAVES)
@@ -94,13 +94,13 @@ class Maker:
                     values = [rng.random() < 0.5 for _ in range(size)]
                     values[rng.randrange(size)] = wanted
                 first, *rest = values
-                return self.made(op, [self.formula(below, first), *(self.formula(rng.randint(0, below), value) for value in rest)])
+                return self.made(op, [self.formula(below, first), *(self.formula(self._sibling(below), value) for value in rest)])
             case Op.IMPLIES:
                 a, b = (True, False) if not wanted else rng.choice([(True, True), (False, True), (False, False)])
-                return self.made(op, [self.formula(below, a), self.formula(rng.randint(0, below), b)])
+                return self.made(op, [self.formula(below, a), self.formula(self._sibling(below), b)])
             case Op.IFF:
                 a = rng.random() < 0.5
-                return self.made(op, [self.formula(below, a), self.formula(rng.randint(0, below), a == wanted)])
+                return self.made(op, [self.formula(below, a), self.formula(self._sibling(below), a == wanted)])
             case Op.EQ:
                 left = self.number(below)
                 distance = 0 if wanted else rng.choice([-1, 1, 7])
@@ -139,24 +139,28 @@ class Maker:
             case Op.NEG | Op.ABS:
                 return self.made(op, [first])
             case Op.ADD | Op.MIN | Op.MAX:
-                return self.made(op, [first, *(self.number(rng.randint(0, below)) for _ in range(rng.randint(0, 2)))])
+                return self.made(op, [first, *(self.number(self._sibling(below)) for _ in range(rng.randint(0, 2)))])
             case Op.SUB:
-                return self.made(op, [first, self.number(rng.randint(0, below))])
+                return self.made(op, [first, self.number(self._sibling(below))])
             case Op.MUL:
-                second = self.number(rng.randint(0, below))
+                second = self.number(self._sibling(below))
                 factors = [self._narrow(first), self._narrow(second)]
                 rng.shuffle(factors)
                 return self.made(op, factors)
             case Op.DIV | Op.MOD:
                 return self.made(op, [first, self._divisor(below)])
             case Op.ITE:
-                return self.made(op, [self.formula(rng.randint(0, below), rng.random() < 0.5), first, self.number(rng.randint(0, below))])
+                return self.made(op, [self.formula(self._sibling(below), rng.random() < 0.5), first, self.number(self._sibling(below))])
             case Op.LOOKUP:
                 size = rng.randint(1, 6)
                 entries = tuple(rng.randint(-20, 20) for _ in range(size))
                 return self.made(op, [self._index(first, size)], entries)
             case _:
                 raise ValueError(f"no way to make an integer with {op} at its root")
+
+    def _sibling(self, depth: int) -> int:
+        """The depth of an argument beside one of `depth`: a little less, mostly."""
+        return max(0, depth - self.rng.randint(0, 3))
 
     def _narrow(self, term: Term) -> Term:
         if max(abs(term.lo), abs(term.hi)).bit_length() <= _BITS:
@@ -165,7 +169,7 @@ class Maker:
 
     def _divisor(self, depth: int) -> Term:
         """Zero in a fifth of the cases, small of either sign in two fifths."""
-        term = self.number(self.rng.randint(0, depth))
+        term = self.number(self._sibling(depth))
         wanted = self.rng.choice([None, None, 0, self.rng.choice([-3, -2, -1]), self.rng.choice([1, 2, 3, 5])])
         if wanted is None:
             return term
