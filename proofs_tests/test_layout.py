@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from icore_kernel.explore.blocks import Block, Visited, distinct, keys_of, pack_block
+from icore_kernel.explore.blocks import Block, Visited, ascending, distinct, keys_of, pack_block
 from icore_kernel.explore.layout import Layout, lay_out
 from icore_kernel.system import Domain, DomainKind, Field
 
@@ -96,3 +96,14 @@ def test_visited_states_are_found_again_and_no_others(k: int) -> None:
     absent = np.full((1, k), 2**63 + 1, dtype=np.uint64)
     assert not visited.contains(keys_of(absent, 0), absent).any()
     assert visited.contains(keys_of(words, 0), words).all()
+
+
+def test_keys_are_ordered_even_where_only_their_low_bits_differ() -> None:
+    random = np.random.default_rng(3)
+    for keys in (
+        np.array([], dtype=np.uint64),
+        np.array([5, 4, 7, 4, 6, 5, 0], dtype=np.uint64),
+        random.integers(0, 2**64 - 1, 500, dtype=np.uint64),
+        random.integers(0, 2**6, 500, dtype=np.uint64) + np.uint64(2**63),
+    ):
+        assert keys[ascending(keys)].tolist() == sorted(keys.tolist())

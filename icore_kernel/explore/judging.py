@@ -81,7 +81,7 @@ class Stepper:
         steps, fresh = self._steps(block, base, tally)
         productive = np.zeros(len(block), dtype=bool)
         for taken in steps:
-            moved = differ(taken.successors, block.words[taken.rows])
+            moved = differ(taken.successors, np.take(block.words, taken.rows, axis=0))
             count, moving = len(moved), int(np.count_nonzero(moved))
             tally.committed[taken.update] += count
             tally.steps += count
@@ -120,7 +120,7 @@ class Stepper:
                 if self.system.updates[offer.update].kind is Kind.ENVIRONMENT:
                     spoilt.append(successors[illegal])
                 else:
-                    rows, successors = rows[~illegal], successors[~illegal]
+                    rows, successors = rows[~illegal], np.compress(~illegal, successors, axis=0)
                     complete = False
             if self._roles[offer.update].fault and tally is not None and len(rows):
                 tally.passed[self._roles[offer.update].name] += len(rows)
