@@ -1,0 +1,1 @@
+"""The iCORE kernel: grounding, three meanings of one term, exploration, proof."""

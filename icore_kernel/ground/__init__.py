@@ -1,0 +1,1 @@
+"""From a package and the theory's text to a `System`: universe, slots, formulas, updates, clauses."""

@@ -1,0 +1,189 @@
+"""The whole road from checked syntax to a `System`."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from icore_dsl import syntax as s
+from icore_kernel.ground.build import build, declarations
+from icore_kernel.ground.clauses import Clauses
+from icore_kernel.ground.context import declare_context
+from icore_kernel.ground.effects import Effects, bindings, touched
+from icore_kernel.ground.evaluate import Evaluator
+from icore_kernel.ground.evidence import gather
+from icore_kernel.ground.late import late_names, mentions
+from icore_kernel.ground.primitives import CONTRIBUTES, Primitives
+from icore_kernel.ground.properties import Properties
+from icore_kernel.ground.slots import Slots
+from icore_kernel.ground.universe import Universe
+from icore_kernel.ground.values import Algebra, Element, GroundingError
+from icore_kernel.ground.variations import Variation
+from icore_kernel.ground.world import declare
+from icore_kernel.system import Clause, GroundUpdate, Kind, System
+from icore_kernel.terms.term import TermBank
+
+MOST_OBLIGATIONS = 2_000
+MOST_OCCURRENCES = 200_000
+
+
+@dataclass(frozen=True)
+class Grounded:
+    """A `System`, the bank its terms live in, and the number of occurrences before empty guards were dropped."""
+
+    system: System
+    bank: TermBank
+
+
+def ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[str, s.Module], settings: Mapping[str, str]) -> Grounded:
+    """Ground a package that the checker has accepted. Raises GroundingError where it is too large or a setting is wrong."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 50_000))  # chains of premises are followed by recursion
+    bank = TermBank()
+    algebra = Algebra(bank)
+    decls = declarations(package, libraries)
+    universe, evaluator = build(package, decls, theory, settings, algebra)
+    _bounded(universe)
+    evidence = gather(universe, evaluator, covering(universe))
+    slots = Slots(algebra)
+    declare(universe, evaluator, evidence, slots)
+    slots.written = touched(universe, evaluator, slots, evidence)
+    slots.freeze()
+    primitives = Primitives(universe, evaluator, algebra, slots, evidence)
+    evaluator.words = primitives
+    _audit(decls, evaluator, primitives)
+    declare_context(primitives)
+    updates, silent = _updates(primitives, theory)
+    clauses = Clauses(primitives, theory)
+    properties = Properties(primitives, decls)
+    system = System(
+        name=package.name,
+        version=package.version,
+        fields=tuple(slots.fields),
+        initial=tuple(slots.initial),
+        free=tuple(slots.free),
+        initially=properties.initially(),
+        updates=tuple(_legal(clauses, element, update) for element, update in updates),
+        feasibility=clauses.of("feasibility"),
+        soundness=clauses.of("soundness"),
+        accept=clauses.of("accept"),
+        reject=clauses.of("reject"),
+        stuck=clauses.of("stuck"),
+        outcomes=clauses.separate("outcome"),
+        measures=clauses.measures(),
+        properties=properties.declared(),
+        scenarios=properties.scenarios(),
+        watches=clauses.watches(),
+        has_obligations=bool(universe.works),
+        hypotheses=clauses.of("hypothesis") if "truth" in universe.functions else (),
+        conclusions=clauses.of("conclusion") if "truth" in universe.functions else (),
+        allowed=properties.allowed(),
+        expect_violated=properties.expected(),
+        silent=tuple(silent),
+        sliced=tuple(slots.sliced),
+        counts=_counts(universe, decls, updates),
+        fields_digest=digest("\n".join(f"{f.name} {f.domain}" for f in slots.fields))[:6],
+        theory_digest=digest("\0".join(m.text for m in theory)),
+        package_digest=digest("\0".join([package.text, *(m.text for m in libraries.values()), repr(sorted(settings.items()))])),
+    )
+    return Grounded(system, bank)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _bounded(universe: Universe) -> None:
+    if len(universe.works) > MOST_OBLIGATIONS:
+        raise GroundingError(f"{len(universe.works)} obligations: this version grounds at most {MOST_OBLIGATIONS}")
+
+
+def covering(universe: Universe) -> dict[Element, list[Element]]:
+    """obligation -> the required roots it may cover, itself if it is one: a superset of Cov that needs no state."""
+    before: dict[Element, set[Element]] = {e: set() for e in universe.works}
+    for relation in universe.edges(CONTRIBUTES["cov"]):
+        if universe.relations[relation].changing:
+            for element in universe.works:
+                before[element].update(universe.works)
+        for left, right in universe.facts[relation]:
+            before[right].add(left)
+    found: dict[Element, list[Element]] = {}
+    for element in universe.works:
+        seen, stack = {element}, [element]
+        while stack:
+            for previous in before[stack.pop()]:
+                if previous not in seen:
+                    seen.add(previous)
+                    stack.append(previous)
+        found[element] = [r for r, w in universe.works.items() if w.required and r in seen]
+    return found
+
+
+def _audit(decls: tuple[s.Decl, ...], evaluator: Evaluator, primitives: Primitives) -> None:
+    for decl in decls:
+        if isinstance(decl, s.AuditDecl):
+            for entry in decl.entries:
+                if entry.value is not None:
+                    value = evaluator.static(entry.value, {})
+                    if isinstance(value, Fraction):
+                        primitives.audit[entry.key] = value
+
+
+def _updates(primitives: Primitives, theory: tuple[s.Module, ...]) -> tuple[list[tuple[Element, GroundUpdate]], list[str]]:
+    """Ground updates; those whose guards ask about Acc, Rej or enabledness come last and are no Updates to the theory (decision 12)."""
+    universe, evaluator = primitives.u, primitives.ev
+    effects = Effects(primitives)
+    late = late_names(universe, theory)
+    early_ones: list[tuple[Variation, dict[str, object]]] = []
+    late_ones: list[tuple[Variation, dict[str, object]]] = []
+    for variation, env in bindings(universe, evaluator):
+        (late_ones if mentions(variation, late) else early_ones).append((variation, dict(env)))
+        if len(early_ones) + len(late_ones) > MOST_OCCURRENCES:
+            raise GroundingError(f"more than {MOST_OCCURRENCES} occurrences of updates: too many to ground")
+    found: list[tuple[Element, GroundUpdate]] = []
+    schemas: dict[str, bool] = {}
+    facts_by_element = {}
+    for number, (variation, env) in enumerate([*early_ones, *late_ones]):
+        if number == len(early_ones):
+            _publish(primitives, facts_by_element)
+        made = effects.ground(variation, env, number)  # type: ignore[arg-type]
+        schemas[variation.schema] = schemas.get(variation.schema, False) or made is not None
+        if made is None:
+            continue
+        update, facts = made
+        facts_by_element[facts.element] = facts
+        if update.kind is not Kind.FAULT and number < len(early_ones):
+            universe.ground_updates += (facts.element,)
+        found.append((facts.element, update))
+    _publish(primitives, facts_by_element)
+    return found, [name for name, some in schemas.items() if not some]
+
+
+def _publish(primitives: Primitives, facts: dict) -> None:  # type: ignore[type-arg]
+    """Only updates that are neither faults nor late may be asked for by the theory; the rest answer for themselves."""
+    primitives.updates.update(facts)
+
+
+def _legal(clauses: Clauses, element: Element, update: GroundUpdate) -> GroundUpdate:
+    before, after = clauses.legality(element)
+    return replace(update, before=before, after=after)
+
+
+def _counts(universe: Universe, decls: tuple[s.Decl, ...], updates: list[tuple[Element, GroundUpdate]]) -> dict[str, int]:
+    plain = [u for _, u in updates if u.kind is not Kind.FAULT]
+    return {
+        "agents": len(universe.agents),
+        "obligations": len(universe.works),
+        "updates": sum(1 for d in universe.updates if not d.is_fault),
+        "occurrences": len(plain),
+        "fault_occurrences": len(updates) - len(plain),
+        "declarations": len(decls),
+        "certificates": len(universe.certificates),
+    }
+
+
+def whole(clauses: tuple[Clause, ...], bank: TermBank) -> Clause:
+    """The conjunction of clauses as one, for reports."""
+    return Clause("all", bank.conj([c.formula for c in clauses]))

@@ -1,0 +1,286 @@
+"""Ground updates: guards, simultaneous writes, and the static footprint that the theory asks about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+from icore_dsl import syntax as s
+from icore_kernel.ground.build import domain_of
+from icore_kernel.ground.evaluate import Env, Evaluator
+from icore_kernel.ground.evidence import Evidence
+from icore_kernel.ground.footprint import footprint
+from icore_kernel.ground.primitives import Primitives, UpdateFacts
+from icore_kernel.ground.slots import Key, Slots
+from icore_kernel.ground.targets import Targets, report_kind
+from icore_kernel.ground.universe import Universe, instance_name
+from icore_kernel.ground.values import Element, GroundingError, Value, show_value
+from icore_kernel.ground.variations import Variation, variations
+from icore_kernel.ground.world import ARTIFACT, delay_of, lifecycle
+from icore_kernel.system import GroundUpdate, Kind, Write
+from icore_kernel.terms.node import Term
+from icore_kernel.terms.term import substitute
+
+ENVIRONMENT, MONITOR = "environment", "monitor"
+
+
+def bindings(universe: Universe, evaluator: Evaluator) -> Iterator[tuple[Variation, dict[str, Value]]]:
+    """Every variation of every update at every binding of its parameters."""
+    for decl in universe.updates:
+        domains = [domain_of(p.sort, evaluator, universe, {}) for p in decl.params]
+        for variation in variations(decl):
+            for args in product(*domains):
+                yield variation, dict(zip((p.name for p in decl.params), args, strict=True))
+
+
+def touched(universe: Universe, evaluator: Evaluator, slots: Slots, evidence: Evidence) -> set[Key]:
+    """Every slot that some occurrence may write: found from the targets alone, before any formula is read."""
+    targets = Targets(universe, evaluator, slots, evidence)
+    found: set[Key] = set()
+    for variation, env in bindings(universe, evaluator):
+        for item in variation.items:
+            for inner in targets.loops(item, env):
+                found.update(targets.keys(item.statement, inner))
+    if any(k[0] == "clock" for k in found):
+        found.update(k for k in slots.known if k[0] == "certificate" and len(slots.known[k].values) > 5)
+    for key in list(found):
+        if key[0] == "assignee":
+            found.update(k for k in slots.keys_of("then", key[1]))
+    return found
+
+
+@dataclass(slots=True)
+class Draft:
+    """An occurrence on its way to a GroundUpdate: values over the state before, and what happens to evidence."""
+
+    element: Element
+    variation: Variation
+    env: dict[str, Value]
+    actor: str
+    agent: Element | None
+    when: Term
+    requires: Term
+    writes: dict[Key, Value] = field(default_factory=dict)
+    issued: dict[Element, Term] = field(default_factory=dict)
+    retracted: dict[Element, Term] = field(default_factory=dict)
+    established: dict[Element, Term] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+class Effects:
+    """`ground(variation, env, number)`: one occurrence as a GroundUpdate (without legality clauses) and its footprint."""
+
+    def __init__(self, primitives: Primitives) -> None:
+        self.p = primitives
+        self.u, self.ev, self.alg, self.slots = primitives.u, primitives.ev, primitives.alg, primitives.slots
+        self.evidence = primitives.evidence
+        self.targets = Targets(self.u, self.ev, self.slots, self.evidence)
+
+    def ground(self, variation: Variation, env: dict[str, Value], number: int) -> tuple[GroundUpdate, UpdateFacts] | None:
+        """None where the guard can never hold."""
+        bank = self.alg.bank
+        when = bank.conj([self.ev.formula(e, env) for e in variation.when])
+        if when.is_false:
+            return None
+        requires = bank.conj([self.ev.formula(e, env) for e in variation.requires])
+        actor, agent = self._actor(variation.decl, env)
+        element = Element("Update", instance_name(variation.schema, env.values()), number)
+        draft = Draft(element, variation, env, actor, agent, when, requires)
+        for item in variation.items:
+            for inner, condition in self._conditioned(item.loops, env):
+                self._apply(draft, item.statement, inner, condition)
+        self._evidence(draft)
+        writes, defined = self._codes(draft)
+        kind = Kind.FAULT if variation.fault else Kind.ENVIRONMENT if actor == ENVIRONMENT else Kind.ORDINARY
+        update = GroundUpdate(
+            schema=variation.schema,
+            binding=tuple((k, show_value(v)) for k, v in env.items()),
+            actor=actor,
+            operation=variation.decl.operation or "",
+            kind=kind,
+            when=when,
+            requires=requires,
+            defined=defined,
+            writes=tuple(writes),
+            fault=variation.fault,
+            span=variation.span,
+            notes=tuple(draft.notes),
+        )
+        return update, footprint(self.p, draft, update)
+
+    def _actor(self, decl: s.UpdateDecl, env: Env) -> tuple[str, Element | None]:
+        if decl.actor is None:
+            return "nobody", None
+        if isinstance(decl.actor, s.Name) and decl.actor.id in {ENVIRONMENT, MONITOR} and decl.actor.id not in env:
+            return decl.actor.id, None
+        value = self.ev.static(decl.actor, env)
+        return show_value(value), value if isinstance(value, Element) else None
+
+    def _conditioned(self, loops: tuple[tuple[tuple[s.Binder, ...], s.Expr | None], ...], env: Env) -> list[tuple[Env, Term]]:
+        pairs: list[tuple[Env, Term]] = [(env, self.alg.bank.true)]
+        for binders, where in loops:
+            pairs = [
+                (inner, self.alg.bank.and_(outer, condition))
+                for e, outer in pairs
+                for inner, condition in self.ev.bindings(binders, where, e, False)
+            ]
+        return pairs
+
+    # ---- one statement ---------------------------------------------------------------------------------------------
+    def _put(self, draft: Draft, key: Key, value: Value, condition: Term) -> None:
+        """A later statement overrides an earlier one where its condition holds."""
+        if not self.slots.has(key):
+            return
+        before = draft.writes[key] if key in draft.writes else self.slots.value(key)
+        draft.writes[key] = self.alg.choose(condition, value, before)
+        carrier = key[:2] if key[0] == "signature" else key
+        for assertion in self.evidence.carried.get(carrier, ()):
+            self._note(draft.established, assertion, condition)
+
+    def _note(self, table: dict[Element, Term], element: Element, condition: Term) -> None:
+        table[element] = self.alg.bank.or_(table.get(element, self.alg.bank.false), condition)
+
+    def _apply(self, draft: Draft, statement: s.SetField | s.Effect, env: Env, condition: Term) -> None:
+        targets = self.targets
+        if isinstance(statement, s.SetField):
+            self._set(draft, targets.target(statement.target, env), self.ev.value(statement.value, env, False), condition)
+            return
+        if statement.kind in {"relate", "unrelate"}:
+            self._put(draft, targets.pair(statement.target, env), statement.kind == "relate", condition)
+            return
+        if statement.kind == "report":
+            self._put(draft, ("reported", report_kind(statement)), True, condition)
+            return
+        element = targets.element(statement.target, env)
+        draft.notes.append(f"{statement.kind} {element.name}")
+        match statement.kind:
+            case "emit":
+                self._put(draft, ("artifact", element), ARTIFACT[1], condition)
+                self._fill(draft, element, "afield", statement, env, condition)
+            case "consume" | "discard":
+                self._spend(draft, element, condition)
+            case "supersede" if element.sort == "Artifact":
+                self._spend(draft, element, condition)
+            case "issue":
+                states = self._states(element)
+                self._put(draft, ("certificate", element), states[1], condition)
+                self._fill(draft, element, "cfield", statement, env, condition)
+                self._note(draft.issued, element, condition)
+            case "revoke" | "supersede":
+                states = self._states(element)
+                held = self.alg.boolean(self.p.lifecycle(element, "active", "pending"))
+                gone = states[-2] if statement.kind == "revoke" else states[-1]
+                effective = self.alg.bank.and_(condition, held)
+                self._put(draft, ("certificate", element), gone, effective)
+                self._note(draft.retracted, element, effective)
+            case "create":
+                self._put(draft, ("present", element), True, condition)
+                if ("status", element) not in draft.writes:
+                    self._put(draft, ("status", element), self.u.statuses[self.u.works[element].starts], condition)
+            case _:
+                raise GroundingError(f"{statement.span}: unknown effect {statement.kind}")
+
+    def _set(self, draft: Draft, key: Key, value: Value, condition: Term) -> None:
+        if self.slots.has(key):
+            self._put(draft, key, value, condition)
+            if key[0] == "assignee":
+                self._context(draft, key[1], value, condition)
+            return
+        for part in self.slots.parts(key):  # a set-valued field: one Boolean an element
+            self._put(draft, part, self.alg.member(part[-1], value), condition)  # type: ignore[arg-type]
+
+    def _context(self, draft: Draft, work: object, agent: Value, condition: Term) -> None:
+        """The assignment-time context of section 4.1: valuations just before this update; forgotten with the assignee."""
+        for key in self.slots.keys_of("then", work):
+            initial = self.slots.known[key].initial
+            now = self.p.value_at(str(key[2]), key[3], key[1])  # type: ignore[arg-type]
+            self._put(draft, key, initial if agent is None else now, condition)  # type: ignore[arg-type]
+
+    def _spend(self, draft: Draft, element: Element, condition: Term) -> None:
+        live = self.alg.boolean(self.p.artifact(element, "live"))
+        self._put(draft, ("artifact", element), ARTIFACT[2], self.alg.bank.and_(condition, live))
+
+    def _fill(self, draft: Draft, element: Element, kind: str, effect: s.Effect, env: Env, condition: Term) -> None:
+        """Fields given in braces; the others get their domain's first value (a set: empty)."""
+        given = {a.name: self.ev.value(a.value, env, False) for a in effect.values}
+        for key in self.slots.keys_of(kind, element):
+            name = key[2]
+            if len(key) == 4:
+                value: Value = self.alg.member(key[3], given[str(name)]) if name in given else False  # type: ignore[arg-type]
+            else:
+                value = given[str(name)] if name in given else self.slots.known[key].values[0]
+            self._put(draft, key, value, condition)
+
+    def _states(self, certificate: Element) -> tuple[Element, ...]:
+        return lifecycle(delay_of(self.u.certificate_decls[self.u.certificates[certificate].schema], self.ev))
+
+    # ---- evidence after all statements -------------------------------------------------------------------------------
+    def _evidence(self, draft: Draft) -> None:
+        bank = self.alg.bank
+        for key in [k for k in draft.writes if k[0] == "clock"]:
+            self._advance(draft, str(key[1]))
+        rests: set[Key] = set()
+        for certificate in (*draft.issued, *draft.retracted):
+            rests.update(self.slots.keys_of("under", certificate))
+        for assertion in draft.established:
+            rests.update(("under", c.certificate, assertion) for c in self.evidence.claimed_by.get(assertion, ()))
+        for key in sorted(rests, key=lambda k: self.slots.place[k]):
+            _, certificate, assertion = key
+            issued = draft.issued.get(certificate, bank.false)  # type: ignore[arg-type]
+            retracted = draft.retracted.get(certificate, bank.false)  # type: ignore[arg-type]
+            established = draft.established.get(assertion, bank.false)  # type: ignore[arg-type]
+            kept = bank.and_(self.slots.truth(key), bank.not_(retracted), bank.not_(established))
+            draft.writes[key] = self.alg.truth(bank.or_(issued, kept))
+
+    def _advance(self, draft: Draft, clock: str) -> None:
+        """When its clock is written, a pending certificate is one round nearer to being active (`delay`)."""
+        for certificate in self.u.certificates:
+            decl = self.u.certificate_decls[self.u.certificates[certificate].schema]
+            delay = delay_of(decl, self.ev)
+            if not delay or not on_clock(decl, clock, self.u):
+                continue
+            states = self._states(certificate)
+            key = ("certificate", certificate)
+            before = self.slots.value(key)
+            if certificate in draft.issued:
+                continue
+            for k in range(1, delay + 1):
+                here = self.alg.boolean(self.alg.equal(before, states[k]))
+                self._put(draft, key, states[k + 1], here)
+
+    # ---- codes -----------------------------------------------------------------------------------------------------
+    def _codes(self, draft: Draft) -> tuple[list[Write], Term]:
+        bank = self.alg.bank
+        writes: list[Write] = []
+        inside: list[Term] = []
+        post: dict[int, Term] = {}
+        for key, value in draft.writes.items():
+            known = self.slots.field(key)
+            if known is None:
+                continue
+            code, fits = self.slots.encode(key, value)
+            inside.append(fits)
+            if code is not self.slots.term(key):
+                writes.append(Write(known, code))
+                post[known.index] = code
+        memo: dict[Term, Term] = {}
+        for certificate, condition in draft.issued.items():
+            for key in self.slots.keys_of("captured", certificate):
+                known = self.slots.field(key)
+                if known is None:
+                    continue
+                premise = self.evidence.premises_of[certificate][key[2]]  # type: ignore[index]
+                after = substitute(bank, self.alg.boolean(self.p.premise_now(premise)), post, memo)
+                held = bank.or_(bank.and_(condition, after), bank.and_(bank.not_(condition), self.slots.truth(key)))
+                writes.append(Write(known, held))
+        writes.sort(key=lambda w: w.field.index)
+        return writes, bank.conj(inside)
+
+
+def on_clock(decl: s.CertificateDecl, clock: str, universe: Universe) -> bool:
+    """Whether `clock` is the clock that the certificate's delay counts: named, perhaps in the plural, or the only one."""
+    named = decl.delay_clock
+    if named is None:
+        return len(universe.clocks) == 1
+    return clock in {named, named.removesuffix("s")}

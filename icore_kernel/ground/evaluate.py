@@ -1,0 +1,405 @@
+"""Expressions to values: symbolic evaluation in a finite universe, which is all that grounding is.
+
+Names are resolved by scope: a package sees its own declarations and what the theory exports; the theory sees itself.
+Quantifiers are expanded; calls with static arguments are evaluated once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Protocol, assert_never
+
+from icore_dsl import syntax as s
+from icore_kernel.ground.universe import Function, Universe
+from icore_kernel.ground.fixpoint import PLACEHOLDERS
+from icore_kernel.ground.values import Algebra, Choice, Element, GroundingError, Quantity, SetValue, Value, is_static
+from icore_kernel.terms.node import Term
+
+Env = Mapping[str, Value]
+
+
+class Words(Protocol):
+    """What the theory's primitives and the state's slots answer (primitives.py)."""
+
+    def primitive(self, name: str, args: tuple[Value, ...]) -> Value: ...
+    def candidates(self, name: str, args: tuple[Value | None, ...], position: int) -> Iterable[Value] | None: ...
+    def attribute(self, element: Element, name: str) -> Value: ...
+    def signature(self, name: str, work: Value) -> Value: ...
+    def relation(self, name: str, left: Value, right: Value) -> Value: ...
+    def clock(self, name: str) -> Value: ...
+    def least(self, name: str, args: tuple[Value, ...]) -> Value: ...
+    def closure(self, relation: str, reflexive: bool, left: Value, right: Value, theory: bool) -> Value: ...
+
+
+UNKNOWN = object()
+
+
+class Evaluator:
+    """`value(expr, env, theory)`: the value of an expression; `env` binds parameters and quantified names."""
+
+    def __init__(self, universe: Universe, algebra: Algebra) -> None:
+        self.universe = universe
+        self.algebra = algebra
+        self.words: Words | None = None
+        self._calls: dict[tuple[bool, str, tuple[Value, ...]], Value] = {}
+
+    # ---- entry points ------------------------------------------------------------------------------------------
+    def formula(self, expr: s.Expr, env: Env, theory: bool = False) -> Term:
+        return self.algebra.boolean(self.value(expr, env, theory))
+
+    def static(self, expr: s.Expr, env: Env) -> Value:
+        """A value that must not depend on the state."""
+        value = self.value(expr, env, False)
+        if is_static(value) or (isinstance(value, SetValue) and all(t.is_true for _, t in value.items)):
+            return value
+        raise GroundingError(f"{expr.span}: must not depend on the state")
+
+    def value(self, expr: s.Expr, env: Env, theory: bool) -> Value:
+        alg = self.algebra
+        match expr:
+            case s.Num():
+                return expr.value
+            case s.BoolLit():
+                return expr.value
+            case s.NoneLit():
+                return None
+            case s.Name():
+                return self._name(expr, env, theory)
+            case s.Index():
+                key = self.value(expr.index, env, theory)
+                return alg.lift([key], lambda a: self._member(expr, a[0]))
+            case s.Attr():
+                return self.attribute(self.value(expr.target, env, theory), expr.name)
+            case s.Call():
+                return self.call(expr.name, [self.value(a, env, theory) for a in expr.args], theory, expr.span)
+            case s.Unary():
+                operand = self.value(expr.operand, env, theory)
+                return alg.not_(operand) if expr.op == "not" else alg.neg(operand)
+            case s.Binary():
+                return self._binary(expr, env, theory)
+            case s.SetLit():
+                return SetValue(tuple((v, alg.bank.true) for v in dict.fromkeys(self.value(i, env, theory) for i in expr.items)))
+            case s.RangeLit():
+                return SetValue(tuple((v, alg.bank.true) for v in self._range(expr.low, expr.high, env, theory)))
+            case s.SetOf():
+                gathered: dict[Value, list[Term]] = {}
+                for inner, condition in self.bindings(expr.binders, expr.where, env, theory):
+                    gathered.setdefault(self.value(expr.item, inner, theory), []).append(condition)
+                return SetValue(tuple((v, alg.bank.disj(c)) for v, c in gathered.items()))
+            case s.If():
+                condition = self.formula(expr.condition, env, theory)
+                if condition.is_true:
+                    return self.value(expr.then, env, theory)
+                if condition.is_false:
+                    return self.value(expr.otherwise, env, theory)
+                return alg.choose(condition, self.value(expr.then, env, theory), self.value(expr.otherwise, env, theory))
+            case s.Quant():
+                return self._quantifier(expr, env, theory)
+            case s.Closure():
+                left, right = self.value(expr.left, env, theory), self.value(expr.right, env, theory)
+                return alg.lift([left, right], lambda a: self._words().closure(expr.relation, expr.reflexive, a[0], a[1], theory))
+            case _:
+                assert_never(expr)
+
+    # ---- names and calls -----------------------------------------------------------------------------------------
+    def _words(self) -> Words:
+        if self.words is None:
+            raise GroundingError("the state is not known yet")
+        return self.words
+
+    def _name(self, expr: s.Name, env: Env, theory: bool) -> Value:
+        if expr.id in env:
+            return env[expr.id]
+        names = self.universe.theory_names if theory else self.universe.names
+        if expr.id in names:
+            return names[expr.id]
+        if expr.id in self.universe.clocks and not theory:
+            return self._words().clock(expr.id)
+        elements = self.universe.elements(expr.id)
+        if elements is not None:
+            return SetValue(tuple((e, self.algebra.bank.true) for e in elements))
+        return self.call(expr.id, [], theory, expr.span)
+
+    def _member(self, expr: s.Index, key: Value) -> Value:
+        family = self.universe.families.get(expr.name)
+        if family is None or key not in family:
+            raise GroundingError(f"{expr.span}: no member {expr.name}[{key}]")
+        return family[key]
+
+    def attribute(self, target: Value, name: str) -> Value:
+        def of(args: tuple[Value, ...]) -> Value:
+            element = args[0]
+            if not isinstance(element, Element):
+                return self._nothing(name)
+            if element.sort == "Obligation":
+                return self.universe.works[element].statics[name]
+            if element.sort == "Agent" and self.universe.agent_fields[name].kind == "attribute":
+                return self.universe.agent_values[element, name]
+            return self._words().attribute(element, name)
+
+        return self.algebra.lift([target], of)
+
+    def _nothing(self, name: str) -> Value:
+        """An attribute of `none`: the least value of its sort."""
+        decl = self.universe.agent_fields.get(name)
+        sort = decl.sort if decl is not None else None
+        match sort:
+            case s.SortSet():
+                return SetValue(())
+            case s.SortName(name="bool"):
+                return False
+            case s.SortRange() | s.SortValues() | s.SortName(name="rational"):
+                return Fraction(0)
+        return None
+
+    def call(self, name: str, args: list[Value], theory: bool, span: s.Span) -> Value:
+        key = (theory, name, tuple(args))
+        if all(is_static(a) for a in args):
+            found = self._calls.get(key, UNKNOWN)
+            if found is not UNKNOWN:
+                return found  # type: ignore[return-value]
+            result = self._call(name, args, theory, span)
+            if not unsettled(result):
+                self._calls[key] = result
+            return result
+        return self._call(name, args, theory, span)
+
+    def _call(self, name: str, args: list[Value], theory: bool, span: s.Span) -> Value:
+        universe, alg = self.universe, self.algebra
+        if not theory:
+            if name in universe.slots or name in universe.certificate_decls:
+                return alg.lift(args, lambda a: universe.instances.get((name, a)))
+            if name in universe.relations:
+                if not universe.relations[name].changing:
+                    return alg.lift(args, lambda a: (a[0], a[1]) in universe.facts[name])
+                return alg.lift(args, lambda a: self._words().relation(name, a[0], a[1]))
+            if name in universe.signatures:
+                return alg.lift(args, lambda a: self._words().signature(name, a[0]))
+        function = None if theory else universe.functions.get(name)
+        function = function or universe.theory_functions.get(name)
+        if function is not None and function.decl.kind in {"define", "least"}:
+            if function.decl.kind == "least":
+                return alg.lift(args, lambda a: self._words().least(name, a))
+            return self.apply(function, args)
+        if name in universe.primitives:
+            return alg.lift(args, lambda a: self._words().primitive(name, a))
+        raise GroundingError(f"{span}: nothing is called {name!r}")
+
+    def apply(self, function: Function, args: Iterable[Value]) -> Value:
+        decl = function.decl
+        env = dict(zip((p.name for p in decl.params), args, strict=True))
+        if isinstance(decl.body, s.TableBody):
+            return self._table(decl.body, env)
+        return self.value(decl.body, env, function.theory)
+
+    def _table(self, table: s.TableBody, env: Env) -> Value:
+        row, column = self.value(table.row_key, env, False), self.value(table.column_key, env, False)
+        cells = {(name.id, c.id): n.value for name, numbers in table.rows for c, n in zip(table.columns, numbers, strict=True)}
+        return self.algebra.lift([row, column], lambda a: cells.get((str(a[0]), str(a[1])), Fraction(0)))
+
+    # ---- operators -------------------------------------------------------------------------------------------------
+    def _binary(self, expr: s.Binary, env: Env, theory: bool) -> Value:
+        alg = self.algebra
+        op = expr.op
+        if op in {"and", "or", "implies"}:
+            left = self.formula(expr.left, env, theory)
+            if op == "and":
+                return False if left.is_false else alg.truth(alg.bank.and_(left, self.formula(expr.right, env, theory)))
+            if op == "or":
+                return True if left.is_true else alg.truth(alg.bank.or_(left, self.formula(expr.right, env, theory)))
+            return True if left.is_false else alg.truth(alg.bank.implies(left, self.formula(expr.right, env, theory)))
+        a = self.value(expr.left, env, theory)
+        if op in {"in", "not_in"}:
+            if isinstance(expr.right, s.RangeLit):
+                low, high = self.value(expr.right.low, env, theory), self.value(expr.right.high, env, theory)
+                inside = alg.all_of([alg.less_equal(low, a), alg.less_equal(a, high)])
+            else:
+                inside = alg.member(a, self.value(expr.right, env, theory))
+            return inside if op == "in" else alg.not_(inside)
+        b = self.value(expr.right, env, theory)
+        table: dict[str, Callable[[Value, Value], Value]] = {
+            "==": alg.equal,
+            "!=": lambda x, y: alg.not_(alg.equal(x, y)),
+            "iff": alg.equal,
+            "<": alg.less,
+            "<=": alg.less_equal,
+            ">": lambda x, y: alg.less(y, x),
+            ">=": lambda x, y: alg.less_equal(y, x),
+            "+": alg.add,
+            "-": alg.sub,
+            "*": alg.mul,
+            "/": alg.div,
+            "div": alg.floordiv,
+            "mod": alg.mod,
+        }
+        return table[op](a, b)
+
+    def _range(self, low: s.Expr, high: s.Expr, env: Env, theory: bool) -> list[Value]:
+        lo, hi = self.value(low, env, theory), self.value(high, env, theory)
+        if not isinstance(lo, Fraction) or not isinstance(hi, Fraction):
+            raise GroundingError(f"{low.span}: the bounds of a range must not depend on the state")
+        return [Fraction(n) for n in range(int(lo), int(hi) + 1)]
+
+    # ---- quantifiers -----------------------------------------------------------------------------------------------
+    def _quantifier(self, expr: s.Quant, env: Env, theory: bool) -> Value:
+        alg, bank = self.algebra, self.algebra.bank
+        pairs = self.bindings(expr.binders, expr.where, env, theory)
+        match expr.kind:
+            case "forall":
+                body = expr.body
+                if body is None:
+                    raise GroundingError(f"{expr.span}: forall needs a body")
+                parts: list[Term] = []
+                for inner, condition in pairs:
+                    part = bank.implies(condition, self.formula(body, inner, theory))
+                    if part.is_false:
+                        return False
+                    parts.append(part)
+                return alg.truth(bank.conj(parts))
+            case "exists":
+                found: list[Term] = []
+                for inner, condition in pairs:
+                    part = condition if expr.body is None else bank.and_(condition, self.formula(expr.body, inner, theory))
+                    if part.is_true:
+                        return True
+                    found.append(part)
+                return alg.truth(bank.disj(found))
+            case "count" | "sum":
+                total: Value = Fraction(0)
+                one = Fraction(1)
+                for inner, condition in pairs:
+                    item = one if expr.body is None else self.value(expr.body, inner, theory)
+                    total = alg.add(total, alg.choose(condition, item, Fraction(0)))
+                return total
+            case "max" | "min":
+                return self._extreme(expr, pairs, theory)
+        raise GroundingError(f"{expr.span}: unknown quantifier {expr.kind}")
+
+    def _extreme(self, expr: s.Quant, pairs: Iterator[tuple[Env, Term]], theory: bool) -> Value:
+        """Conditional elements: keep a best and whether there is one, since 0 stands for nothing at all."""
+        alg, bank = self.algebra, self.algebra.bank
+        best: Value = Fraction(0)
+        some = bank.false
+        for inner, condition in pairs:
+            if expr.body is None:
+                raise GroundingError(f"{expr.span}: {expr.kind} needs a body")
+            item = self.value(expr.body, inner, theory)
+            better = alg.boolean(alg.less(best, item) if expr.kind == "max" else alg.less(item, best))
+            best = alg.choose(bank.and_(condition, bank.or_(bank.not_(some), better)), item, best)
+            some = bank.or_(some, condition)
+        return best
+
+    def bindings(self, binders: tuple[s.Binder, ...], where: s.Expr | None, env: Env, theory: bool) -> Iterator[tuple[Env, Term]]:
+        """Every binding, with the condition under which it counts; those that can never count are left out."""
+        bank = self.algebra.bank
+        if not binders:
+            condition = bank.true if where is None else self.formula(where, env, theory)
+            if not condition.is_false:
+                yield env, condition
+            return
+        first, rest = binders[0], binders[1:]
+        for value, inside in self.domain(first, where, env, theory):
+            inner = {**env, first.name: value}
+            for final, condition in self.bindings(rest, where, inner, theory):
+                both = bank.and_(inside, condition)
+                if not both.is_false:
+                    yield final, both
+
+    def domain(self, binder: s.Binder, where: s.Expr | None, env: Env, theory: bool) -> list[tuple[Value, Term]]:
+        true = self.algebra.bank.true
+        if isinstance(binder.domain, s.Name) and binder.domain.id not in env:
+            elements = self.universe.elements(binder.domain.id)
+            if elements is not None:
+                few = self._narrowed(binder, where, env, theory)
+                if few is not None:
+                    allowed = set(few)
+                    elements = tuple(e for e in elements if e in allowed) if len(allowed) * 4 > len(elements) else self._ordered(elements, allowed)
+                return [(e, true) for e in elements]
+        value = self.value(binder.domain, env, theory)
+        if isinstance(value, SetValue):
+            return list(value.items)
+        raise GroundingError(f"{binder.span}: not a finite set")
+
+    @staticmethod
+    def _ordered(elements: tuple[Value, ...], allowed: set[Value]) -> tuple[Value, ...]:
+        """The few allowed elements in their order, without a walk over the whole sort."""
+        first = elements[0] if elements else None
+        if isinstance(first, Element) and all(isinstance(e, Element) and e.sort == first.sort for e in allowed):
+            return tuple(sorted(allowed, key=lambda e: e.index if isinstance(e, Element) else -1))
+        return tuple(e for e in elements if e in allowed)
+
+    def _narrowed(self, binder: s.Binder, where: s.Expr | None, env: Env, theory: bool) -> Iterable[Value] | None:
+        """A superset of the elements that can satisfy `where`, when one of its conjuncts is a sparse primitive of the binder."""
+        if where is None or self.words is None:
+            return None
+        for part in conjuncts(where):
+            if isinstance(part, s.Closure):
+                name, exprs = part.relation + "*", (part.left, part.right)
+            elif isinstance(part, s.Call):
+                name, exprs = part.name, part.args
+            else:
+                continue
+            positions = [i for i, a in enumerate(exprs) if isinstance(a, s.Name) and a.id == binder.name]
+            if len(positions) != 1:
+                continue
+            args: list[Value | None] = []
+            for i, a in enumerate(exprs):
+                if i == positions[0]:
+                    args.append(None)
+                elif mentions(a) - env.keys() - self.universe.theory_names.keys() and not isinstance(a, s.Name):
+                    break
+                elif isinstance(a, s.Name) and a.id not in env:
+                    break
+                else:
+                    args.append(self.value(a, env, theory))
+            if len(args) != len(exprs):
+                continue
+            few = self.words.candidates(name, tuple(args), positions[0])
+            if few is not None:
+                return few
+        return None
+
+
+def unsettled(value: Value) -> bool:
+    """Whether a value still has an unsolved fixpoint atom in it: such values may not be remembered."""
+    match value:
+        case Term():
+            return value.reads >> PLACEHOLDERS != 0
+        case Quantity():
+            return (value.num.reads | value.den.reads) >> PLACEHOLDERS != 0
+        case Choice():
+            return value.term.reads >> PLACEHOLDERS != 0
+        case SetValue():
+            return any(t.reads >> PLACEHOLDERS for _, t in value.items)
+        case _:
+            return False
+
+
+def conjuncts(expr: s.Expr) -> Iterator[s.Expr]:
+    if isinstance(expr, s.Binary) and expr.op == "and":
+        yield from conjuncts(expr.left)
+        yield from conjuncts(expr.right)
+    else:
+        yield expr
+
+
+def mentions(expr: s.Expr) -> set[str]:
+    """Names that an argument expression mentions (calls and names only: what candidates are asked for)."""
+    match expr:
+        case s.Name():
+            return {expr.id}
+        case s.Call():
+            return set().union(*(mentions(a) for a in expr.args)) if expr.args else set()
+        case _:
+            return {"?"}
+
+
+def rational(value: Value) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
+    raise GroundingError(f"not a constant number: {value!r}")
+
+
+def as_quantity(algebra: Algebra, value: Value) -> Quantity:
+    return algebra.quantity(value)

@@ -1,0 +1,137 @@
+"""Least fixpoints of recursive Boolean definitions, by equations over ground atoms.
+
+An atom is a `least` definition at ground arguments (or a pair in a closure). Its body is a term over the state in which
+other atoms stand as placeholder variables. Atoms are solved component by component, in topological order: outside cycles
+by substitution, inside a cycle by iterating from false until nothing changes (at most as many rounds as it has atoms).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from icore_kernel.terms.node import Term
+from icore_kernel.terms.term import TermBank, substitute
+
+PLACEHOLDERS = 1 << 14
+"""First index of placeholder variables; every field has a smaller one."""
+
+
+class Fixpoints:
+    def __init__(self, bank: TermBank) -> None:
+        self.bank = bank
+        self.solved: dict[Hashable, Term] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._bodies: dict[Hashable, Term] = {}
+        self._building: list[Hashable] = []
+
+    def atom(self, key: Hashable, body: Callable[[], Term]) -> Term:
+        """The atom's meaning as a term over the state; while bodies are being built, its placeholder where it is not known yet."""
+        known = self.solved.get(key)
+        if known is not None:
+            return known
+        if key in self._numbers and key not in self._bodies:
+            return self._placeholder(key)
+        if key in self._bodies:
+            return self._placeholder(key)
+        self._numbers[key] = len(self._numbers)
+        outermost = not self._building
+        self._building.append(key)
+        self._bodies[key] = self._late(key, body)
+        self._building.pop()
+        if outermost:
+            self._solve()
+            return self.solved[key]
+        return self._settled(key)
+
+    def _late(self, key: Hashable, body: Callable[[], Term]) -> Term:
+        """Bodies are built depth first; while one is under way it is its placeholder for those it needs."""
+        return body()
+
+    def _placeholder(self, key: Hashable) -> Term:
+        number = PLACEHOLDERS + self._numbers[key]
+        return self.bank.variable(f"?{number}", number, 0, 1, True)
+
+    def _settled(self, key: Hashable) -> Term:
+        """A finished body without open placeholders is solved at once, so that acyclic chains never meet a placeholder."""
+        body = self._bodies[key]
+        if body.reads >> PLACEHOLDERS == 0:
+            self.solved[key] = body
+            del self._bodies[key]
+            return body
+        return self._placeholder(key)
+
+    def _solve(self) -> None:
+        keys = [k for k in self._bodies]
+        by_number = {self._numbers[k]: k for k in keys}
+        needs = {k: [by_number[n] for n in _bits(self._bodies[k].reads >> PLACEHOLDERS) if n in by_number] for k in keys}
+        for component in _components(keys, needs):
+            self._component(component, needs)
+        self._bodies.clear()
+
+    def _component(self, component: list[Hashable], needs: dict[Hashable, list[Hashable]]) -> None:
+        known: dict[int, Term] = {}
+        for key in component:
+            for other in needs[key]:
+                if other in self.solved:
+                    known[PLACEHOLDERS + self._numbers[other]] = self.solved[other]
+        memo: dict[Term, Term] = {}
+        bodies = {k: substitute(self.bank, self._bodies[k], known, memo) if known else self._bodies[k] for k in component}
+        value = {k: self.bank.false for k in component}
+        for _ in range(len(component) + 1):
+            mapping = {PLACEHOLDERS + self._numbers[k]: v for k, v in value.items()}
+            memo = {}
+            following = {k: substitute(self.bank, b, mapping, memo) for k, b in bodies.items()}
+            if all(following[k] is value[k] for k in component):
+                break
+            value = following
+        self.solved.update(value)
+
+
+def _bits(mask: int) -> list[int]:
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found
+
+
+def _components(keys: list[Hashable], needs: dict[Hashable, list[Hashable]]) -> list[list[Hashable]]:
+    """Strongly connected components, those that are needed first (Tarjan, iterative)."""
+    index: dict[Hashable, int] = {}
+    low: dict[Hashable, int] = {}
+    on_stack: set[Hashable] = set()
+    stack: list[Hashable] = []
+    found: list[list[Hashable]] = []
+    for root in keys:
+        if root in index:
+            continue
+        work: list[tuple[Hashable, int]] = [(root, 0)]
+        while work:
+            key, position = work.pop()
+            if position == 0:
+                index[key] = low[key] = len(index)
+                stack.append(key)
+                on_stack.add(key)
+            for i in range(position, len(needs[key])):
+                other = needs[key][i]
+                if other not in index:
+                    work.append((key, i + 1))
+                    work.append((other, 0))
+                    break
+                if other in on_stack:
+                    low[key] = min(low[key], index[other])
+            else:
+                if low[key] == index[key]:
+                    component = []
+                    while True:
+                        top = stack.pop()
+                        on_stack.discard(top)
+                        component.append(top)
+                        if top == key:
+                            break
+                    found.append(component)
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[key])
+    return found

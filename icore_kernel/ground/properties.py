@@ -1,0 +1,96 @@
+"""What a package says must hold, grounded: properties, scenarios, what it allows and expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from icore_dsl import syntax as s
+from icore_kernel.ground.evaluate import Env
+from icore_kernel.ground.primitives import Primitives
+from icore_kernel.ground.universe import instance_name
+from icore_kernel.system import Property, PropertyKind, Scenario
+from icore_kernel.terms.node import Term
+
+DECIDED = {"invariant": PropertyKind.INVARIANT, "reachable": PropertyKind.REACHABLE, "unreachable": PropertyKind.UNREACHABLE, "bound": PropertyKind.INVARIANT}
+
+
+class Properties:
+    def __init__(self, primitives: Primitives, decls: tuple[s.Decl, ...]) -> None:
+        self.p = primitives
+        self.decls = decls
+
+    def initially(self) -> Term:
+        return self.p.alg.bank.conj([self.p.ev.formula(d.formula, {}) for d in self.decls if isinstance(d, s.InitiallyDecl)])
+
+    def expected(self) -> tuple[str, ...]:
+        return tuple(d.name for d in self.decls if isinstance(d, s.ExpectDecl))
+
+    def allowed(self) -> tuple[tuple[str, str | None, str], ...]:
+        return tuple((d.kind, d.subject, d.reason) for d in self.decls if isinstance(d, s.AllowDecl))
+
+    def declared(self) -> tuple[Property, ...]:
+        """One Property a declaration, in the order of the text; what this version cannot decide is UNDECIDED."""
+        expected = set(self.expected())
+        found: list[Property] = []
+        for decl in self.decls:
+            match decl:
+                case s.PropertyDecl() if decl.kind in DECIDED:
+                    found.append(self._decided(decl, decl.name in expected))
+                case s.PropertyDecl():
+                    self.p.ev.formula(decl.formula, {})  # grounded all the same: its errors are found
+                    found.append(self._undecided(decl.kind, decl.name, decl.span))
+                case s.CheckDecl():
+                    found.extend(self._undecided(item.what, item.what, item.span) for item in decl.items)
+                case s.SymmetricDecl():
+                    name = "symmetric " + ", ".join(m.id for m in decl.members)
+                    found.append(self._undecided("symmetry", name, decl.span))
+                case s.FairDecl():
+                    name = f"fair {decl.strength} " + ", ".join(m.id for m in decl.updates)
+                    found.append(self._undecided("fairness", name, decl.span))
+                case _:
+                    continue
+        return tuple(found)
+
+    def _undecided(self, what: str, name: str, span: s.Span) -> Property:
+        return Property(PropertyKind.UNDECIDED, name, self.p.alg.bank.true, span, what=what)
+
+    def _decided(self, decl: s.PropertyDecl, expect_violated: bool) -> Property:
+        formula = self.p.ev.formula(decl.formula, {})
+        antecedents = tuple(self._antecedents(decl.formula, {})) if decl.kind in {"invariant", "bound"} else ()
+        if decl.second is not None:
+            condition = self.p.ev.formula(decl.second, {})
+            formula = self.p.alg.bank.implies(condition, formula)
+            antecedents = ((condition, decl.second.span), *antecedents)
+        return Property(DECIDED[decl.kind], decl.name, formula, decl.span, antecedents, expect_violated=expect_violated, what=decl.kind)
+
+    def _antecedents(self, expr: s.Expr, env: Env) -> Iterator[tuple[Term, s.Span]]:
+        """What must hold somewhere for an invariant to say anything: the left of its implications, and its `where`s."""
+        match expr:
+            case s.Binary(op="implies"):
+                yield self.p.ev.formula(expr.left, env), expr.left.span
+                yield from self._antecedents(expr.right, env)
+            case s.Binary(op="and"):
+                yield from self._antecedents(expr.left, env)
+                yield from self._antecedents(expr.right, env)
+            case s.Quant(kind="forall") if expr.body is not None:
+                pairs = list(self.p.ev.bindings(expr.binders, expr.where, env, False))
+                yield self.p.alg.bank.disj([c for _, c in pairs]), expr.where.span if expr.where is not None else expr.span
+                merged: dict[s.Span, list[Term]] = {}
+                for inner, condition in pairs:
+                    for term, span in self._antecedents(expr.body, inner):
+                        merged.setdefault(span, []).append(self.p.alg.bank.and_(condition, term))
+                for span, terms in merged.items():
+                    yield self.p.alg.bank.disj(terms), span
+            case _:
+                return
+
+    def scenarios(self) -> tuple[Scenario, ...]:
+        return tuple(self._scenario(d) for d in self.decls if isinstance(d, s.RunDecl))
+
+    def _scenario(self, decl: s.RunDecl) -> Scenario:
+        steps = []
+        for step in decl.steps:
+            args = [self.p.ev.static(a, {}) for a in step.args]
+            schema = step.update if step.variant is None else f"{step.update}.{step.variant}"
+            steps.append((instance_name(schema, args), step.span))
+        return Scenario(decl.name, tuple(steps), self.p.ev.formula(decl.expect, {}), decl.span)

@@ -1,0 +1,147 @@
+"""The finite universe of a package: its constants, elements, families, static facts and declared functions.
+
+Nothing here depends on the state. Elements are numbered in the order of their declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from icore_dsl import syntax as s
+from icore_kernel.ground.values import Element, GroundingError, Value, show_value
+
+STATUSES = ("open", "ready", "blocked", "closed", "submitted", "accepted", "rejected", "invalid")
+"""The eight statuses of A.2, in the paper's order."""
+MARKERS = ("duplicated", "excluded", "irrelevant", "superseded")
+"""The off markers of A.6."""
+REPORTS = ("accept", "reject", "stuck", "budget")
+CONTRIBUTIONS = ("obligation", "coverage", "support", "aggregation", "refinement", "contradiction")
+
+
+@dataclass(slots=True)
+class Work:
+    """One obligation: its type, static values, and how it starts."""
+
+    element: Element
+    type: str
+    decl: s.ObligationDecl
+    statics: dict[str, Value]
+    required: bool
+    latent: bool
+    starts: str
+    assigned: Value
+
+
+@dataclass(slots=True)
+class Instance:
+    """One member of a family of inputs, artifacts or certificates, with its arguments by parameter name."""
+
+    element: Element
+    schema: str
+    args: dict[str, Value]
+
+
+@dataclass(slots=True)
+class Function:
+    """A declared or theory function, with the scope its body is read in."""
+
+    decl: s.FunctionDecl
+    theory: bool
+
+
+@dataclass(slots=True)
+class Universe:
+    """Tables of everything named, filled by `build.py`."""
+
+    constants: dict[str, Value] = field(default_factory=dict)
+    """Package parameters."""
+    enums: dict[str, tuple[Element, ...]] = field(default_factory=dict)
+    agents: tuple[Element, ...] = ()
+    agent_values: dict[tuple[Element, str], Value] = field(default_factory=dict)
+    agent_fields: dict[str, s.FieldDecl] = field(default_factory=dict)
+    types: dict[str, s.ObligationTypeDecl] = field(default_factory=dict)
+    works: dict[Element, Work] = field(default_factory=dict)
+    families: dict[str, dict[Value, Element]] = field(default_factory=dict)
+    slots: dict[str, s.SlotDecl] = field(default_factory=dict)
+    inputs: dict[Element, Instance] = field(default_factory=dict)
+    artifacts: dict[Element, Instance] = field(default_factory=dict)
+    certificate_decls: dict[str, s.CertificateDecl] = field(default_factory=dict)
+    certificates: dict[Element, Instance] = field(default_factory=dict)
+    instances: dict[tuple[str, tuple[Value, ...]], Element] = field(default_factory=dict)
+    """(family, arguments) -> element, for inputs, artifacts and certificates."""
+    relations: dict[str, s.RelationDecl] = field(default_factory=dict)
+    facts: dict[str, set[tuple[Element, Element]]] = field(default_factory=dict)
+    clocks: dict[str, tuple[int, int]] = field(default_factory=dict)
+    operations: tuple[str, ...] = ()
+    functions: dict[str, Function] = field(default_factory=dict)
+    theory_functions: dict[str, Function] = field(default_factory=dict)
+    primitives: dict[str, bool] = field(default_factory=dict)
+    """Primitive names of the theory, and whether packages may use them."""
+    signatures: dict[str, s.FieldDecl] = field(default_factory=dict)
+    names: dict[str, Value] = field(default_factory=dict)
+    """Names in package scope that denote static values."""
+    theory_names: dict[str, Value] = field(default_factory=dict)
+    statuses: dict[str, Element] = field(default_factory=lambda: {n: Element("Status", n, i) for i, n in enumerate(STATUSES)})
+    markers: dict[str, Element] = field(default_factory=lambda: {n: Element("Marker", n, i) for i, n in enumerate(MARKERS)})
+    updates: list[s.UpdateDecl] = field(default_factory=list)
+    ground_updates: tuple[Element, ...] = ()
+    assertions: tuple[Element, ...] = ()
+
+    def elements(self, sort: str) -> tuple[Value, ...] | None:
+        """The elements of a sort, in order; None when it is no finite sort of elements."""
+        match sort:
+            case "Agent":
+                return self.agents
+            case "Obligation":
+                return tuple(self.works)
+            case "Status":
+                return tuple(self.statuses.values())
+            case "Marker":
+                return tuple(self.markers.values())
+            case "Certificate":
+                return tuple(self.certificates)
+            case "Artifact":
+                return tuple(self.artifacts)
+            case "Input":
+                return tuple(self.inputs)
+            case "Assertion":
+                return self.assertions
+            case "Update":
+                return self.ground_updates
+            case "bool":
+                return (False, True)
+        if sort in self.enums:
+            return self.enums[sort]
+        if sort in self.types:
+            return tuple(e for e, w in self.works.items() if w.type == sort)
+        return None
+
+    def edges(self, contribution: str) -> list[str]:
+        """The relations that contribute `contribution`."""
+        return [n for n, r in self.relations.items() if any(c.id == contribution for c in r.contributes)]
+
+
+def instance_name(schema: str, args: Iterable[Value]) -> str:
+    inner = ", ".join(show_value(a) for a in args)
+    return f"{schema}({inner})" if inner else schema
+
+
+def parse_setting(text: str) -> Fraction:
+    """A value given by `--set`: an exact number."""
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise GroundingError(f"not a number: {text!r}") from None
+
+
+def parameters(params: Iterable[s.Param], settings: Mapping[str, str]) -> dict[str, Value]:
+    """Package parameters from their defaults and from `--set`. Ranges are checked by `build.py`, which knows them."""
+    found: dict[str, Value] = {}
+    for param in params:
+        if param.name in settings:
+            found[param.name] = parse_setting(settings[param.name])
+        elif isinstance(param.default, s.Num):
+            found[param.name] = param.default.value
+    return found

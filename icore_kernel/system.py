@@ -1,0 +1,226 @@
+"""The grounded system: what every engine takes, and all that any engine knows of a package.
+
+A `System` has no syntax and no theory names in it: finite-domain fields, initial states, ground updates (guard,
+writes, what they record), named clauses, properties. `ground.py` builds it; exploration, proof and audit read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+
+from icore_dsl.syntax import Span
+from icore_kernel.terms.term import Term
+
+
+class DomainKind(Enum):
+    BOOL = "bool"
+    INT = "int"
+    ENUM = "enum"
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A finite domain of codes `lo..hi`. BOOL: 0..1. INT: the integers themselves. ENUM: 0..len(names)-1, printed by name."""
+
+    kind: DomainKind
+    lo: int
+    hi: int
+    names: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return self.hi - self.lo + 1
+
+    def show(self, value: int) -> str:
+        match self.kind:
+            case DomainKind.BOOL:
+                return "true" if value else "false"
+            case DomainKind.INT:
+                return str(int(value))
+            case DomainKind.ENUM:
+                return self.names[value]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One coordinate of the semantic state (design: layer 3). `index` is its place in the state tuple."""
+
+    name: str
+    domain: Domain
+    index: int
+    root: bool = True
+    """Whether it always belongs to the slice (status, assignee, off marker, coverage, evidence identity)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A named formula: of A.4, of definition 6, of A.6, or a property's. `spans` point into spec/ or the user's file."""
+
+    label: str
+    formula: Term
+    text: str = ""
+    spans: tuple[Span, ...] = ()
+    instance: str = ""
+    """Which ground instance, where the clause was split (`status(unit)`); empty when it is whole."""
+    instances: tuple[tuple[str, Term], ...] = ()
+    """The ground instances that `formula` is the conjunction of, by the names of what they speak of: for reports."""
+
+
+class Kind(Enum):
+    """Who moves (design 3, Who moves). An attempt is not a kind: it is an occurrence with `when` and not `requires`."""
+
+    ORDINARY = "ordinary"
+    ENVIRONMENT = "environment"
+    FAULT = "fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """field := value, the value a term over the state before. All writes of an update happen at once."""
+
+    field: Field
+    value: Term
+
+
+@dataclass(frozen=True, slots=True)
+class GroundUpdate:
+    """One update schema (or fault variant, or outcome) at one binding: R̂_ρ of definition 12.
+
+    * attemptable when `when`; committable when `when` and `requires`;
+    * `defined` is true when every write stays in its field's domain (violating it while committable is an error of the package);
+    * the successor replaces exactly the fields of `writes`; a field is written at most once;
+    * legal from X to X' when every clause of `before` holds in X, every clause of `after` and every
+      clause of `System.feasibility` holds in X'.
+    """
+
+    schema: str
+    binding: tuple[tuple[str, str], ...]
+    actor: str
+    operation: str
+    kind: Kind
+    when: Term
+    requires: Term
+    defined: Term
+    writes: tuple[Write, ...]
+    before: tuple[Clause, ...] = ()
+    after: tuple[Clause, ...] = ()
+    fault: str = ""
+    """The fault's own name (`careless`, `misdirect`); empty for updates that are no fault."""
+    span: Span | None = None
+    notes: tuple[str, ...] = ()
+    """What it records beside its writes, for reports (`emits report(unit)`, `issues done(unit)`)."""
+
+    @property
+    def name(self) -> str:
+        """`finish(ana, unit)`, `finish.careless(ana, unit)`: how runs and reports call it."""
+        inner = ", ".join(value for _, value in self.binding)
+        return f"{self.schema}({inner})" if self.binding else self.schema
+
+
+class PropertyKind(Enum):
+    INVARIANT = "invariant"
+    REACHABLE = "reachable"
+    UNREACHABLE = "unreachable"
+    UNDECIDED = "undecided"
+    """Parsed and type-checked, answered `unknown: not decided by this version`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A declared property. INVARIANT: formula in every reachable state; REACHABLE/UNREACHABLE: in some / in none.
+
+    `parts` splits an implication for vacuity (the antecedents that must hold somewhere).
+    """
+
+    kind: PropertyKind
+    name: str
+    formula: Term
+    span: Span
+    antecedents: tuple[tuple[Term, Span], ...] = ()
+    text: str = ""
+    expect_violated: bool = False
+    what: str = ""
+    """For UNDECIDED: what it is (`leadsto`, `termination`, `order stability`, …)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """An exact rational expression num/den over the state; den is positive wherever it is evaluated."""
+
+    num: Term
+    den: Term
+
+    def at(self, num: int, den: int) -> Fraction:
+        return Fraction(num, den)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A named quantity reported over reachable states: snd, astab, cq, |W(X)|."""
+
+    name: str
+    ratio: Ratio
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """`run NAME: steps expect FORMULA`: update names in order, then a formula that must hold."""
+
+    name: str
+    steps: tuple[tuple[str, Span], ...]
+    expect: Term
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Something that must be true somewhere, or a finding is due (vacuity): kind, message, formula, span."""
+
+    kind: str
+    subject: str
+    message: str
+    formula: Term
+    span: Span | None
+
+
+@dataclass(frozen=True)
+class System:
+    """A grounded package. `initial` gives each field's initial value; fields in `free` range over their domain, filtered by `initially`."""
+
+    name: str
+    version: str
+    fields: tuple[Field, ...]
+    initial: tuple[int, ...]
+    free: tuple[Field, ...]
+    initially: Term
+    updates: tuple[GroundUpdate, ...]
+    feasibility: tuple[Clause, ...] = ()
+    soundness: tuple[Clause, ...] = ()
+    accept: tuple[Clause, ...] = ()
+    reject: tuple[Clause, ...] = ()
+    stuck: tuple[Clause, ...] = ()
+    outcomes: tuple[Clause, ...] = ()
+    """What must not change after Accept or Reject: discharge, failure, exclusion of each root."""
+    measures: tuple[Measure, ...] = ()
+    properties: tuple[Property, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+    watches: tuple[Watch, ...] = ()
+    has_obligations: bool = True
+    hypotheses: tuple[Clause, ...] = ()
+    conclusions: tuple[Clause, ...] = ()
+    """Proposition 4, where the package declares `truth`: where every hypothesis holds, every conclusion must."""
+    allowed: tuple[tuple[str, str | None, str], ...] = ()
+    """`allow`: kind, subject (None: all), reason."""
+    expect_violated: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+    """Update schemas that no binding can ever enable: dropped while grounding."""
+    sliced: tuple[str, ...] = ()
+    """Names of candidate fields that were left out because nothing reads or writes them."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """Declared sizes for the headline: agents, obligations, updates, occurrences, declarations."""
+    fields_digest: str = ""
+    theory_digest: str = ""
+    package_digest: str = ""

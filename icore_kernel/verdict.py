@@ -1,0 +1,157 @@
+"""Verdicts, assurance, findings: what a check answers (design 1, What the user sees; design 4, Honesty of success)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from typing import NoReturn
+
+from icore_dsl.syntax import Span
+
+
+class ExitStatus(IntEnum):
+    """A function of the verdict alone (design 1)."""
+
+    HOLDS = 0
+    VIOLATED = 1
+    BAD_INPUT = 2
+    UNKNOWN = 3
+    INTERNAL = 4
+
+
+class Verdict(Enum):
+    """Holds (exhaustive), proved (for all states), violated, unknown. It has no truth value: compare it."""
+
+    HOLDS = "holds"
+    PROVED = "proved"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a verdict has no truth value: compare it with Verdict.HOLDS, PROVED, VIOLATED or UNKNOWN")
+
+
+class Assurance(Enum):
+    """On what a verdict rests."""
+
+    PROVED = "proved"
+    EXHAUSTIVE = "exhaustive"
+    BOUNDED = "bounded"
+    OBSERVED = "observed"
+    STATIC = "static"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field that a step changed: name, value before, value after, as printed."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One committed occurrence of a run: `finish(ana, unit)`, who did it, and only what it changed."""
+
+    update: str
+    actor: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run from an initial state: a list of (update, binding), never of state hashes. `initial` names the values of free fields."""
+
+    initial: tuple[tuple[str, str], ...]
+    steps: tuple[Step, ...]
+    offending: Step | None = None
+    """The occurrence that may not commit, where the violation is a refused or illegal step after `steps`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """The smallest failing sub-formula: clause label, its text, its span, the values in it (name, printed value)."""
+
+    label: str
+    text: str
+    span: Span | None
+    values: tuple[tuple[str, str], ...] = ()
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A vacuity or style finding: `kind` is what `allow` names; under --strict each exits 1 unless allowed."""
+
+    kind: str
+    subject: str
+    message: str
+    span: Span | None = None
+    allowed: str = ""
+    """The reason given by `allow`, where it was allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """One question that was put to a solver: its name, the answer (`unsat`, `sat`, `unknown`), seconds."""
+
+    name: str
+    answer: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One line of a report: a property, its verdict, on what it rests, and why."""
+
+    name: str
+    verdict: Verdict
+    assurance: Assurance
+    detail: str = ""
+    span: Span | None = None
+    run: Run | None = None
+    reasons: tuple[Reason, ...] = ()
+    engine: str = ""
+    repair: str = ""
+    """What would repair it, where something is known."""
+    not_guaranteed: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `icore check` answers for one file."""
+
+    file: str
+    package: str
+    version: str
+    results: tuple[Result, ...]
+    findings: tuple[Finding, ...] = ()
+    obligations: tuple[Obligation, ...] = ()
+    space: dict[str, object] = field(default_factory=dict)
+    """states, steps, stutters, depth, fields (digest), per level and per update counts, stopped (why) or None."""
+    counts: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    mode: str = "audited"
+
+    @property
+    def verdict(self) -> Verdict:
+        """The gravest of the results: violated, unknown, then holds; proved only when nothing else is there."""
+        found = [r.verdict for r in self.results]
+        if not found:
+            return Verdict.UNKNOWN
+        for grave in (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.HOLDS):
+            if grave in found:
+                return grave
+        return Verdict.PROVED
+
+    def exit_status(self, strict: bool = False) -> ExitStatus:
+        """0 holds or proved, 1 violated (or, when strict, a finding that was not allowed), 3 unknown."""
+        verdict = self.verdict
+        if verdict is Verdict.VIOLATED or (strict and any(not f.allowed for f in self.findings)):
+            return ExitStatus.VIOLATED
+        if verdict is Verdict.UNKNOWN:
+            return ExitStatus.UNKNOWN
+        return ExitStatus.HOLDS
