@@ -196,11 +196,11 @@ SWAPPED = {
     Op.MAX: Op.MIN,
     Op.ABS: Op.NEG,
 }
-"""Operators that a planted bug takes for another; a conditional swaps its branches; the rest are off by one, or denied."""
+"""Operators that a planted bug takes for another; a conditional takes the other branch; the rest are off by one, or denied."""
 
 
-def _off(meaning: str, term: Term, result: Any) -> Any:
-    boolean = term.sort is Sort.BOOL
+def _off(meaning: str, sort: Sort, result: Any) -> Any:
+    boolean = sort is Sort.BOOL
     match meaning:
         case "scalar":
             return (not result) if boolean else result + 1
@@ -219,9 +219,9 @@ def planted(meaning: str, op: Op) -> dict[Op, Any]:
     if op in SWAPPED:
         handlers[op] = right[SWAPPED[op]]
     elif op is Op.ITE:
-        handlers[op] = lambda term, args, *rest: right[op](term, [args[0], args[2], args[1]], *rest)
+        handlers[op] = lambda term, args, *rest: right[op](term, [_off(meaning, Sort.BOOL, args[0]), *args[1:]], *rest)
     else:
-        handlers[op] = lambda term, args, *rest: _off(meaning, term, right[op](term, args, *rest))
+        handlers[op] = lambda term, args, *rest: _off(meaning, term.sort, right[op](term, args, *rest))
     return handlers
 
 
@@ -256,6 +256,16 @@ def _truncated(a: int, b: int) -> int:
     return 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
+def _solver_division(term: Term, args: list[Any], encoder: smt.Encoder, suffix: str) -> Any:
+    width, (a, b) = smt._aligned(term, args, encoder, extra=1)
+    return encoder.sized(a / b, width, smt.width_of(term.lo, term.hi))
+
+
+def _solver_remainder(term: Term, args: list[Any], encoder: smt.Encoder, suffix: str) -> Any:
+    width, (a, b) = smt._aligned(term, args, encoder)
+    return encoder.sized(z3.SRem(a, b), width, smt.width_of(term.lo, term.hi))
+
+
 SUBTLE: dict[str, tuple[str, Op, Any]] = {
     "scalar division rounds towards zero": ("scalar", Op.DIV, lambda term, args, state: _truncated(*args)),
     "scalar division by zero gives the dividend": ("scalar", Op.DIV, lambda term, args, state: args[0] // args[1] if args[1] else args[0]),
@@ -287,17 +297,17 @@ SUBTLE: dict[str, tuple[str, Op, Any]] = {
     "smt division is the solver's": (
         "smt",
         Op.DIV,
-        lambda term, args, encoder, suffix: smt._sized(smt._aligned(args, 1)[0] / smt._aligned(args, 1)[1], smt.width_of(term.lo, term.hi)),
+        _solver_division,
     ),
     "smt remainder has the sign of the dividend": (
         "smt",
         Op.MOD,
-        lambda term, args, encoder, suffix: smt._sized(z3.SRem(*smt._aligned(args)), smt.width_of(term.lo, term.hi)),
+        _solver_remainder,
     ),
     "smt order is that of unsigned numbers": (
         "smt",
         Op.LT,
-        lambda term, args, encoder, suffix: z3.ULT(*smt._aligned(args)),
+        lambda term, args, encoder, suffix: z3.ULT(*smt._aligned(term, args, encoder)[1]),
     ),
 }
 

@@ -29,95 +29,95 @@ def _width(term: Term) -> int:
     return width_of(term.lo, term.hi)
 
 
-def _sized(expression: Expression, width: int) -> Expression:
-    """The same integer in `width` bits; dropping high bits is exact when the result fits, and modulo 2^width otherwise."""
-    own = expression.size()
-    if own < width:
-        return z3.SignExt(width - own, expression)
-    return z3.Extract(width - 1, 0, expression) if own > width else expression
-
-
-def _aligned(args: Sequence[Expression], extra: int = 0) -> list[Expression]:
-    width = max(arg.size() for arg in args) + extra
-    return [_sized(arg, width) for arg in args]
-
-
 Handler = Callable[[Term, list[Expression], "Encoder", str], Expression]
-"""A handler takes a term, the encodings of its arguments, the encoder and the suffix of the variables."""
+"""A handler takes a term, the encodings of its arguments (each as wide as its term), the encoder and the suffix."""
+
+
+def _aligned(term: Term, args: Sequence[Expression], encoder: Encoder, extra: int = 0) -> tuple[int, list[Expression]]:
+    """The INT arguments in one width that holds them all, and `extra` bits more."""
+    own = [_width(arg) for arg in term.args]
+    width = max(own) + extra
+    return width, [encoder.sized(arg, size, width) for arg, size in zip(args, own, strict=True)]
 
 
 def _constant(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
-    if term.sort is Sort.BOOL:
-        return z3.BoolVal(bool(term.value), ctx=encoder.context)
-    return encoder.number(term.value, _width(term))
+    return encoder.truth_value(bool(term.value)) if term.sort is Sort.BOOL else encoder.number(term.value, _width(term))
 
 
-def _compared(relation: Callable[[Expression, Expression], Expression]) -> Handler:
-    return lambda term, args, encoder, suffix: relation(*_aligned(args))
+def _connective(make: Any) -> Handler:
+    return lambda term, args, encoder, suffix: encoder.formula(make, *args)
 
 
-def _modular(operation: Callable[[Expression, Expression], Expression]) -> Handler:
+def _compared(make: Any) -> Handler:
+    return lambda term, args, encoder, suffix: encoder.formula(make, *_aligned(term, args, encoder)[1])
+
+
+def _modular(make: Any) -> Handler:
     """Sums, differences, products: exact modulo 2^width, and the width holds the result."""
 
     def handler(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
         width = _width(term)
-        result = _sized(args[0], width) if args else encoder.number(0, width)
-        for arg in args[1:]:
-            result = operation(result, _sized(arg, width))
+        sized = [encoder.sized(arg, _width(inner), width) for arg, inner in zip(args, term.args, strict=True)]
+        if not sized:
+            return encoder.number(0, width)
+        result = sized[0]
+        for arg in sized[1:]:
+            result = encoder.integer(make, result, arg)
         return result
 
     return handler
 
 
 def _negative(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
-    return -_sized(args[0], _width(term))
+    return -encoder.sized(args[0], _width(term.args[0]), _width(term))
 
 
-def _guarded(encoder: Encoder, term: Term, divisor: Expression, result: Expression) -> Expression:
-    """`result`, or 0 where the divisor is 0, in the width of `term`."""
+def _guarded(term: Term, divisor: Expression, width: int, result: Expression, encoder: Encoder) -> Expression:
+    """`result` (of `width` bits), or 0 where the divisor is 0, in the width of `term`."""
     inner = term.args[1]
     if inner.lo <= 0 <= inner.hi:
-        result = z3.If(divisor == 0, encoder.number(0, result.size()), result)
-    return _sized(result, _width(term))
+        zero = encoder.number(0, width)
+        result = z3.If(divisor == zero, zero, result)
+    return encoder.sized(result, width, _width(term))
 
 
 def _divided(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
     # One bit more, for the lowest integer divided by -1; Z3 rounds towards zero, the table rounds down.
-    a, b = _aligned(args, extra=1)
+    width, (a, b) = _aligned(term, args, encoder, extra=1)
     truncated = a / b
-    inexact = z3.SRem(a, b) != 0
-    down = z3.And(inexact, (a < 0) != (b < 0))
-    return _guarded(encoder, term, b, z3.If(down, truncated - 1, truncated))
+    down = z3.And(z3.SRem(a, b) != 0, (a < 0) != (b < 0))
+    return _guarded(term, b, width, z3.If(down, truncated - 1, truncated), encoder)
 
 
 def _remainder(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
-    a, b = _aligned(args)
-    return _guarded(encoder, term, b, a % b)  # bvsmod: the sign of the divisor, as the table says
+    width, (a, b) = _aligned(term, args, encoder)
+    return _guarded(term, b, width, a % b, encoder)  # bvsmod: the sign of the divisor, as the table says
 
 
-def _extreme(better: Callable[[Expression, Expression], Expression]) -> Handler:
+def _extreme(better: Any) -> Handler:
     def handler(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
-        first, *rest = _aligned(args)
+        width, (best, *rest) = _aligned(term, args, encoder)
         for arg in rest:
-            first = z3.If(better(arg, first), arg, first)
-        return _sized(first, _width(term))
+            best = encoder.integer(z3.Z3_mk_ite, encoder.formula(better, arg, best), arg, best)
+        return encoder.sized(best, width, _width(term))
 
     return handler
 
 
 def _choice(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
     width = _width(term)
-    return z3.If(args[0], _sized(args[1], width), _sized(args[2], width))
+    yes, no = (encoder.sized(arg, _width(inner), width) for arg, inner in zip(args[1:], term.args[1:], strict=True))
+    return encoder.integer(z3.Z3_mk_ite, args[0], yes, no)
 
 
 def _magnitude(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
-    (a,) = _aligned(args, extra=1)
-    return _sized(z3.If(a < 0, -a, a), _width(term))
+    width, (a,) = _aligned(term, args, encoder, extra=1)
+    return encoder.sized(z3.If(a < 0, -a, a), width, _width(term))
 
 
-def _among(encoder: Encoder, inner: Term, expression: Expression, values: Iterable[int]) -> Expression:
+def _among(inner: Term, expression: Expression, values: Iterable[int], encoder: Encoder) -> Expression:
     """Whether the integer is one of `values`: one comparison, or two, for each run of neighbours."""
-    size = expression.size()
+    width = _width(inner)
     runs: list[list[int]] = []
     for value in sorted(values):
         if inner.lo <= value <= inner.hi:
@@ -128,14 +128,16 @@ def _among(encoder: Encoder, inner: Term, expression: Expression, values: Iterab
     parts = []
     for lo, hi in runs:
         if lo == hi:
-            parts.append(expression == encoder.number(lo, size))
+            parts.append(encoder.formula(z3.Z3_mk_eq, expression, encoder.number(lo, width)))
         else:
-            parts.append(z3.And(encoder.number(lo, size) <= expression, expression <= encoder.number(hi, size)))
-    return encoder.disjunction(parts)
+            least = encoder.formula(z3.Z3_mk_bvsle, encoder.number(lo, width), expression)
+            most = encoder.formula(z3.Z3_mk_bvsle, expression, encoder.number(hi, width))
+            parts.append(encoder.junction(z3.Z3_mk_and, [least, most], True))
+    return encoder.junction(z3.Z3_mk_or, parts, False)
 
 
 def _member(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
-    return _among(encoder, term.args[0], args[0], term.members)
+    return _among(term.args[0], args[0], term.members, encoder)
 
 
 def _lookup(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -> Expression:
@@ -150,30 +152,31 @@ def _lookup(term: Term, args: list[Expression], encoder: Encoder, suffix: str) -
     result = encoder.number(default, width)
     for value in values:
         if value != default:
-            result = z3.If(_among(encoder, inner, args[0], places[value]), encoder.number(value, width), result)
+            here = _among(inner, args[0], places[value], encoder)
+            result = encoder.integer(z3.Z3_mk_ite, here, encoder.number(value, width), result)
     return result
 
 
 HANDLERS: Mapping[Op, Handler] = {
     Op.CONST: _constant,
     Op.FIELD: lambda term, args, encoder, suffix: encoder.variable(term.variable, suffix),
-    Op.NOT: lambda term, args, encoder, suffix: z3.Not(args[0]),
-    Op.AND: lambda term, args, encoder, suffix: encoder.conjunction(args),
-    Op.OR: lambda term, args, encoder, suffix: encoder.disjunction(args),
-    Op.IMPLIES: lambda term, args, encoder, suffix: z3.Implies(args[0], args[1]),
-    Op.IFF: lambda term, args, encoder, suffix: args[0] == args[1],
-    Op.EQ: _compared(lambda a, b: a == b),
-    Op.LT: _compared(lambda a, b: a < b),
-    Op.LE: _compared(lambda a, b: a <= b),
+    Op.NOT: _connective(z3.Z3_mk_not),
+    Op.AND: lambda term, args, encoder, suffix: encoder.junction(z3.Z3_mk_and, args, True),
+    Op.OR: lambda term, args, encoder, suffix: encoder.junction(z3.Z3_mk_or, args, False),
+    Op.IMPLIES: _connective(z3.Z3_mk_implies),
+    Op.IFF: _connective(z3.Z3_mk_eq),
+    Op.EQ: _compared(z3.Z3_mk_eq),
+    Op.LT: _compared(z3.Z3_mk_bvslt),
+    Op.LE: _compared(z3.Z3_mk_bvsle),
     Op.MEMBER: _member,
-    Op.ADD: _modular(lambda a, b: a + b),
-    Op.SUB: _modular(lambda a, b: a - b),
+    Op.ADD: _modular(z3.Z3_mk_bvadd),
+    Op.SUB: _modular(z3.Z3_mk_bvsub),
     Op.NEG: _negative,
-    Op.MUL: _modular(lambda a, b: a * b),
+    Op.MUL: _modular(z3.Z3_mk_bvmul),
     Op.DIV: _divided,
     Op.MOD: _remainder,
-    Op.MIN: _extreme(lambda a, b: a < b),
-    Op.MAX: _extreme(lambda a, b: a > b),
+    Op.MIN: _extreme(z3.Z3_mk_bvslt),
+    Op.MAX: _extreme(z3.Z3_mk_bvsgt),
     Op.ITE: _choice,
     Op.ABS: _magnitude,
     Op.LOOKUP: _lookup,
@@ -188,6 +191,9 @@ class Encoder:
         self.context = context
         self.variables: dict[int, Variable] = {}
         """Every variable met so far, by index."""
+        self._context = z3.main_ctx() if context is None else context
+        self._reference = self._context.ref()
+        self._numbers: dict[tuple[int, int], Expression] = {}
         self._handlers = handlers
         self._encoded: dict[str, dict[Term, Expression]] = {}
         self._symbols: dict[str, tuple[Variable, str, Expression]] = {}
@@ -195,6 +201,8 @@ class Encoder:
     def encode(self, term: Term, suffix: str = "") -> Expression:
         """The Z3 expression of `term`; `suffix` names another copy of the variables (`'` for the state after, say)."""
         known = self._encoded.setdefault(suffix, {})
+        if term in known:
+            return known[term]
         for part in postorder((term,), known):
             known[part] = self._handlers[part.op](part, [known[arg] for arg in part.args], self, suffix)
         return known[term]
@@ -214,19 +222,40 @@ class Encoder:
             raise SortError(f"the name {name!r} stands for two variables: {found[0]!r} and {variable!r}")
         return found[2]
 
+    # Building blocks for the handlers. They call Z3's C interface: its operators on expressions check and convert
+    # every argument again, which took most of the time of an encoding.
+
+    def formula(self, make: Any, *args: Expression) -> Expression:
+        """The Boolean expression `make(context, *args)` of a constructor of the C interface."""
+        return z3.BoolRef(make(self._reference, *(arg.ast for arg in args)), self._context)
+
+    def integer(self, make: Any, *args: Expression) -> Expression:
+        """The bit-vector `make(context, *args)` of a constructor of the C interface."""
+        return z3.BitVecRef(make(self._reference, *(arg.ast for arg in args)), self._context)
+
+    def junction(self, make: Any, parts: Sequence[Expression], empty: bool) -> Expression:
+        """The conjunction or disjunction of the parts; `empty` is its value when there are none."""
+        if len(parts) <= 1:
+            return parts[0] if parts else self.truth_value(empty)
+        return z3.BoolRef(make(self._reference, len(parts), (z3.Ast * len(parts))(*(part.ast for part in parts))), self._context)
+
+    def truth_value(self, value: bool) -> Expression:
+        return z3.BoolVal(value, ctx=self._context)
+
     def number(self, value: int, width: int) -> Expression:
         """The integer in `width` bits."""
-        return z3.BitVecVal(value, width, ctx=self.context)
+        known = self._numbers.get((value, width))
+        if known is None:
+            known = self._numbers[(value, width)] = z3.BitVecVal(value, width, ctx=self._context)
+        return known
 
-    def conjunction(self, parts: Sequence[Expression]) -> Expression:
-        if len(parts) == 1:
-            return parts[0]
-        return z3.And(*parts) if parts else z3.BoolVal(True, ctx=self.context)
-
-    def disjunction(self, parts: Sequence[Expression]) -> Expression:
-        if len(parts) == 1:
-            return parts[0]
-        return z3.Or(*parts) if parts else z3.BoolVal(False, ctx=self.context)
+    def sized(self, expression: Expression, own: int, width: int) -> Expression:
+        """An integer of `own` bits in `width` bits; dropping high bits is exact when the result fits, else modulo 2^width."""
+        if own == width:
+            return expression
+        if own < width:
+            return z3.BitVecRef(z3.Z3_mk_sign_ext(self._reference, width - own, expression.ast), self._context)
+        return z3.BitVecRef(z3.Z3_mk_extract(self._reference, width - 1, 0, expression.ast), self._context)
 
     def domains(self, variables: Iterable[Variable], suffix: str = "") -> list[Expression]:
         """Constraints that keep each variable in its domain, where its symbol could leave it."""
