@@ -245,6 +245,14 @@ def test_above_the_small_bound_the_search_goes_on_by_blocks() -> None:
     assert found.states > SMALL
 
 
+def test_many_candidates_for_one_initial_state_are_tried_by_blocks() -> None:
+    draft = Draft((-100, 100), (0, 200))
+    system = draft.system([], free=(0, 1), initially=draft.bank.and_(draft.is_(-7), draft.is_(9, 1)))
+    found = explore(system)
+    assert (found.engine, found.states, found.store.state(0)) == ("numpy", 1, (-7, 9))
+    assert explore(system, engine=Engine.PYTHON).store.state(0) == (-7, 9)
+
+
 def test_a_small_search_imports_no_numpy() -> None:
     script = (
         "import sys; from systems_by_hand import counters; from icore_kernel.explore.search import explore;"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from itertools import chain, product, repeat
+from itertools import chain, repeat
+from math import prod
 
 from icore_kernel.explore.judge import Role, roles
 from icore_kernel.explore.model import Exploration, FinalityBreak, Mode, Path, Rules, State, StepGraph, Watchlist
@@ -18,7 +19,11 @@ Values = Callable[[State], tuple[int, ...]]
 
 
 class TooMany(Exception):
-    """More states than this engine was asked to take."""
+    """More states, or candidates for initial states, than this engine was asked to take."""
+
+
+_CANDIDATES = 16
+"""So many candidates for an initial state cost as much as one state."""
 
 
 class Clauses:
@@ -67,13 +72,14 @@ def _formula(term: Term) -> Values | None:
 def initial_states(system: System, clock: Clock) -> Iterator[State]:
     """The initial states in lexical order of the free fields, those of `initially`."""
     holds = compile_terms([system.initially])
-    places = [field.index for field in system.free]
     state = list(system.initial)
-    for count, chosen in enumerate(product(*(range(field.domain.lo, field.domain.hi + 1) for field in system.free))):
+    for count in range(prod(field.domain.size for field in system.free)):
         if count % 1024 == 0:
             clock.check()
-        for place, value in zip(places, chosen, strict=True):
-            state[place] = value
+        rest = count
+        for field in reversed(system.free):
+            rest, code = divmod(rest, field.domain.size)
+            state[field.index] = field.domain.lo + code
         if holds(tuple(state))[0]:
             yield tuple(state)
 
@@ -136,7 +142,7 @@ class ScalarSearch:
         self._ends = compile_terms(watchlist.ends)
 
     def run(self) -> Exploration:
-        """TooMany when more than `most` states are reachable (within the rules)."""
+        """TooMany when more than `most` states are reachable (within the rules), or could be initial."""
         stopped: str | None = None
         finality: tuple[FinalityBreak | None, bool] = (None, False)
         try:
@@ -150,6 +156,8 @@ class ScalarSearch:
         return self.tally.conclude(self.mode, "python", self.levels, self.memory, stopped, finality, graph, self.clock.seconds)
 
     def _search(self) -> None:
+        if self.most is not None and prod(field.domain.size for field in self.system.free) > _CANDIDATES * self.most:
+            raise TooMany
         self.levels.append(0)
         for state in initial_states(self.system, self.clock):
             if state not in self.memory.numbers:
