@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from icore_dsl.constants import evaluate, shown_value
 from icore_dsl.found import Found, counted, listed, near
-from icore_dsl.mistakes import R002, R005, R026, S001, S002, S007, S009, S012, S016, S017, S021, Code
+from icore_dsl.mistakes import R002, R005, R026, S001, S002, S009, S012, S016, S017, S021, Code
 from icore_dsl.resolve import Names, Signature, Symbol, inside
 from icore_dsl.sorts import (
     AGENT,
     ERROR,
-    MARKER,
+    INT,
     MARKERS,
     RATIONAL,
-    STATUS,
     STATUSES,
-    WORK,
     ItemSort,
     Kind,
     Maybe,
+    Number,
     Plain,
     SetSort,
     accepts,
     bare,
+    named,
     numeric,
     shown,
 )
-from icore_dsl.syntax import Attr, Call, EnumDecl, Expr, FunctionDecl, Index, Name, RelationDecl, TableBody
+from icore_dsl.syntax import Attr, Call, EnumDecl, Expr, FunctionDecl, Index, Name, RelationDecl, Span, TableBody
 from icore_dsl.walk import walk
 
 Scope = Mapping[str, ItemSort]
 
 
-class Calls:
+class Calls(ABC):
     """The part of `Formulas` that applies names. `infer` and `unknown` are supplied there."""
 
     def __init__(self, names: Names, found: Found) -> None:
@@ -41,11 +42,13 @@ class Calls:
         self.found = found
         self._inferring: set[int] = set()
 
+    @abstractmethod
     def infer(self, expr: Expr, scope: Scope) -> ItemSort:
-        raise TypeError("Formulas supplies infer")
+        """The sort of an expression in a scope."""
 
+    @abstractmethod
     def unknown(self, name: str, expr: Name | Call, code: Code, scope: Scope) -> None:
-        raise TypeError("Formulas supplies unknown")
+        """Reports a name that is not visible."""
 
     # ---- calls --------------------------------------------------------------------------------------------------
 
@@ -113,7 +116,7 @@ class Calls:
         for arg, sort in zip(expr.args, sorts, strict=True):
             if not numeric(sort):
                 self.found.add(S002, arg.span, f"`{expr.name}` takes numbers, this is {shown(sort)}")
-        return ERROR if ERROR in sorts else RATIONAL if RATIONAL in map(_unbounded, sorts) else sorts[0] if len(sorts) == 1 else _whole(sorts)
+        return ERROR if ERROR in sorts else RATIONAL if any(isinstance(sort, Number) for sort in sorts) else INT
 
     def arity(self, symbol: Symbol) -> str:
         counts = sorted({len(one.params) for one in symbol.signatures})
@@ -150,7 +153,9 @@ class Calls:
         if owner == ERROR:
             return ERROR
         if isinstance(owner, Maybe):
-            self.found.add(S016, expr.target.span, f"`{self.found.text(expr.target.span)}` may be none, and none has no field `{expr.name}`")
+            self.found.add(
+                S016, expr.target.span, f"`{self.found.text(expr.target.span)}` may be none, and none has no field `{expr.name}`"
+            )
             return ERROR
         match owner:
             case Plain("Agent"):
@@ -186,7 +191,12 @@ class Calls:
         if symbol is not None and symbol.kind in ("signature", "function") and self.names.symbols.get("status") is not None:
             self.found.add(R005, span, f"`{said}` has no fixed field `{expr.name}`", f"write {expr.name}({said})")
         else:
-            known = {name for owner in types for name, field in self.names.fields.get(("Obligation", owner), {}).items() if field.kind == "static"}
+            known = {
+                name
+                for owner in types
+                for name, field in self.names.fields.get(("Obligation", owner), {}).items()
+                if field.kind == "static"
+            }
             where = f"work of type {of}" if of is not None else "every obligation"
             self.found.add(R005, span, f"{where} has no fixed field `{expr.name}`", near(expr.name, known | {"weight"}))
         return ERROR
@@ -205,7 +215,9 @@ class Calls:
             return ERROR
         want = self.names.sort(decl.index.sort)
         if not accepts(want, at):
-            self.found.add(S002, expr.index.span, f"members of `{expr.name}` are chosen by {shown(want)}, not {shown(at)}", self.choices(want))
+            self.found.add(
+                S002, expr.index.span, f"members of `{expr.name}` are chosen by {shown(want)}, not {shown(at)}", self.choices(want)
+            )
         value = evaluate(expr.index, self.names.constants)
         if value is not None and not isinstance(value, bool | str | frozenset) and not inside(value, want):
             self.found.add(R026, expr.index.span, f"`{expr.name}` has no member {shown_value(value)}: its index is {shown_range(want)}")
@@ -240,7 +252,9 @@ class Calls:
                 name = part.id if isinstance(part, Name) else part.name
                 symbol = None if name in scope else self.names.symbols.get(name)
                 if symbol is not None and self._moves(symbol):
-                    self.found.add(S009, part.span, f"{what} must be known beforehand, and `{self.found.text(part.span)}` depends on the state")
+                    self.found.add(
+                        S009, part.span, f"{what} must be known beforehand, and `{self.found.text(part.span)}` depends on the state"
+                    )
                     return False
             elif isinstance(part, Attr) and self._changing(part, scope):
                 self.found.add(S009, part.span, f"{what} must be known beforehand, and `{self.found.text(part.span)}` may change")
@@ -282,19 +296,10 @@ class Calls:
 
 
 def shown_range(sort: ItemSort) -> str:
-    from icore_dsl.sorts import named
-
     return named(bare(sort))
 
 
-def _after(expr: Attr):  # type: ignore[no-untyped-def]
+def _after(expr: Attr) -> Span:
+    """What follows the target: the dot and the name of the field."""
     span, target = expr.span, expr.target.span
-    return type(span)(span.file, target.end, span.end, target.end_line, target.end_column, span.end_line, span.end_column)
-
-
-def _unbounded(sort: ItemSort) -> ItemSort:
-    return RATIONAL if type(sort) is type(RATIONAL) else sort
-
-
-def _whole(sorts: list[ItemSort]) -> ItemSort:
-    return type(sorts[0])()
+    return Span(span.file, target.end, span.end, target.end_line, target.end_column, span.end_line, span.end_column)

@@ -14,7 +14,7 @@ from icore_dsl.mistakes import D007, D010, D014, D015, D028, R012, R016, S001, S
 from icore_dsl.resolve import Names
 from icore_dsl.sorts import AGENT, BOOL, ERROR, STATUS, WORK, ItemSort, Kind, Maybe, SetSort, accepts, comparable, shown
 from icore_dsl.syntax import Binary, Call, CertificateDecl, Claim, Expr, Module, Name, RelationDecl, Span, Target
-from icore_dsl.walk import Key, conjuncts, key
+from icore_dsl.walk import Key, conjuncts, key, names_in
 
 CLAIMS = {
     "node": (1,), "status": (1,), "assignment": (1,), "signature": (1,), "coverage": (1, 2), "compatibility": (1,),
@@ -69,7 +69,7 @@ class Certificates:
         inner = self.formulas.bind(target.binders, target.where, scope)
         sort = self.formulas.infer(target.expr, inner)
         item = sort.item if isinstance(sort, SetSort) else sort
-        if sort == ERROR or isinstance(item, Kind) and item.base in bases or bases[0] == "Input" and accepts(BOOL, sort):
+        if sort == ERROR or (isinstance(item, Kind) and item.base in bases) or (bases[0] == "Input" and accepts(BOOL, sort)):
             return
         allowed = "an input, an artifact, a certificate or a condition" if bases[0] == "Input" else "a certificate"
         self.found.add(S019, target.expr.span, f"{what} is {allowed}, `{self.found.text(target.expr.span)}` is {shown(sort)}")
@@ -164,7 +164,12 @@ class Certificates:
             if circle is not None and not told & {name for name, _ in circle}:
                 told |= {name for name, _ in circle}
                 path = " -> ".join([decl.name, *(name for name, _ in circle)])
-                self.found.add(D007, circle[0][1], f"`{decl.name}` needs itself in every state: {path}", "a premise with `where`, or another premise, would end it")
+                self.found.add(
+                    D007,
+                    circle[0][1],
+                    f"`{decl.name}` needs itself in every state: {path}",
+                    "a premise with `where`, or another premise, would end it",
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +235,8 @@ class Circle:
                 return [(Node(name, ()), span)]
             case Call(name=name, args=args, span=span) if name in self.decls:
                 known = [env.get(arg.id, key(arg)) if isinstance(arg, Name) else key(arg) for arg in args]
-                bound = {name for name in env}
-                if any(not isinstance(arg, Name) and bound & _names(arg) for arg in args):
+                bound = set(env)
+                if any(not isinstance(arg, Name) and bound & names_in(arg) for arg in args):
                     return []
                 return [(Node(name, tuple(known)), span)]
             case Binary(op="and"):
@@ -240,12 +245,6 @@ class Circle:
                 return self._certificates(inner, env)
             case _:
                 return []
-
-
-def _names(expr: Expr) -> set[str]:
-    from icore_dsl.walk import names_in
-
-    return names_in(expr)
 
 
 def positive(expr: Expr, what: str, names: Names, found: Found, sort: ItemSort) -> None:

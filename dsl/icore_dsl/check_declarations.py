@@ -143,7 +143,9 @@ class Declarations:
         if item.starts is not None:
             span = self.found.word(item.span, item.starts, 1 if item.starts in (item.name, item.type) else 0)
             if item.starts not in STATUSES:
-                self.found.add(R013, span, f"there is no status `{item.starts}`", near(item.starts, STATUSES) or f"one of {listed(STATUSES)}")
+                self.found.add(
+                    R013, span, f"there is no status `{item.starts}`", near(item.starts, STATUSES) or f"one of {listed(STATUSES)}"
+                )
             elif item.latent:
                 self.found.add(D019, span, f"`{item.name}` is latent: absent until an update creates it, so it cannot start {item.starts}")
         if item.assigned is not None:
@@ -168,7 +170,7 @@ class Declarations:
         elif decl.result is not None:
             self.formulas.value(decl.body, scope, self.names.sort(decl.result), f"`{decl.name}`")
         else:
-            for signature in (self.names.symbols[decl.name].signatures if decl.name in self.names.symbols else []):
+            for signature in self.names.symbols[decl.name].signatures if decl.name in self.names.symbols else []:
                 if signature.decl is decl:
                     self.formulas.result(signature)
                     return
@@ -176,7 +178,11 @@ class Declarations:
 
     def _interface(self, decl: FunctionDecl) -> None:
         sorts = [self.names.sort(param.sort) for param in decl.params]
-        if len(sorts) == 2 and sorts[0] in (AGENT, ERROR) and (sorts[1] == ERROR or isinstance(sorts[1], Kind) and sorts[1].base == "Obligation"):
+        if (
+            len(sorts) == 2
+            and sorts[0] in (AGENT, ERROR)
+            and (sorts[1] == ERROR or (isinstance(sorts[1], Kind) and sorts[1].base == "Obligation"))
+        ):
             return
         span = self.found.word(decl.span, decl.kind)
         self.found.add(S007, span, f"`{decl.kind}` is of an agent and an obligation", f"write {decl.kind}(m: Agent, w: Obligation)")
@@ -196,7 +202,9 @@ class Declarations:
 
     def _table(self, decl: FunctionDecl, table: TableBody, scope: Scope, unit: bool) -> None:
         if decl.kind in ("feasible", "least"):
-            self.found.add(S003, table.span, f"a table holds numbers, `{decl.kind}` is true or false", f"write `{decl.kind}(…) = a formula`")
+            self.found.add(
+                S003, table.span, f"a table holds numbers, `{decl.kind}` is true or false", f"write `{decl.kind}(…) = a formula`"
+            )
         rows = self._keys(table.row_key, scope, "row")
         self._matched(tuple(name for name, _ in table.rows), rows, "row", table.row_key)
         if table.columns or any(len(cells) != 1 for _, cells in table.rows):

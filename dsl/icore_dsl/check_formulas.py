@@ -8,7 +8,7 @@ from fractions import Fraction
 from icore_dsl.check_calls import Calls
 from icore_dsl.constants import evaluate
 from icore_dsl.found import near
-from icore_dsl.mistakes import D001, D003, D029, R001, R006, R024, S001, S002, S003, S004, S005, S006, S007, S013, S015, S016, S021
+from icore_dsl.mistakes import D001, D003, D029, R001, R006, R024, S001, S002, S003, S004, S005, S006, S007, S013, S015, S016, S021, Code
 from icore_dsl.sorts import (
     BOOL,
     ERROR,
@@ -149,7 +149,7 @@ class Formulas(Calls):
             case _:
                 return symbol.sort
 
-    def unknown(self, name: str, expr: Name | Call, code: object, scope: Scope) -> None:
+    def unknown(self, name: str, expr: Name | Call, code: Code, scope: Scope) -> None:
         """An unknown name in a formula: the theory's own, or none at all."""
         call = isinstance(expr, Call)
         span = expr.name_span if isinstance(expr, Call) else expr.span
@@ -160,7 +160,7 @@ class Formulas(Calls):
         others = ("member", "agent", "status", "marker", "obligation", "clock", "parameter", "function", "input", "artifact", "certificate")
         choices = [*self.names.those(*(kinds if call else others)), *([] if call else scope)]
         what = "nothing is called" if not call else "nothing that takes arguments is called"
-        self.found.add(code, span, f"{what} `{name}`", near(name, choices, 6))  # type: ignore[arg-type]
+        self.found.add(code, span, f"{what} `{name}`", near(name, choices, 6))
 
     # ---- operators ----------------------------------------------------------------------------------------------
 
@@ -174,7 +174,9 @@ class Formulas(Calls):
         if numeric(sort):
             return sort
         if isinstance(sort, Maybe) and numeric(sort.item):
-            self.found.add(S006, expr.span, f"`{self.found.text(expr.span)}` may be none, and `{op}` takes numbers", "say first `!= none`, in an `if`")
+            self.found.add(
+                S006, expr.span, f"`{self.found.text(expr.span)}` may be none, and `{op}` takes numbers", "say first `!= none`, in an `if`"
+            )
         else:
             self.found.add(S003, expr.span, f"`{op}` takes numbers, this is {shown(sort)}")
         return ERROR

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from icore_dsl.check_formulas import Formulas
 from icore_dsl.constants import Value, evaluate, member, whole
 from icore_dsl.found import listed, near
 from icore_dsl.mistakes import D005, D006, R006, R015, R022, S002, S010, S022
+from icore_dsl.namespace import between
 from icore_dsl.resolve import Names
 from icore_dsl.sorts import ERROR, ItemSort, Kind, Maybe, Plain, SetSort, Whole, accepts, shown
 from icore_dsl.syntax import (
@@ -17,7 +19,6 @@ from icore_dsl.syntax import (
     EnumDecl,
     Expr,
     FactsDecl,
-    Index,
     Module,
     Name,
     RangeLit,
@@ -61,7 +62,9 @@ class Relations:
                 self.found.add(R022, word.span, f"`{word.id}` is named already")
             seen.add(word.id)
         if decl.contributes and any(sort != ERROR and not (isinstance(sort, Kind) and sort.base == "Obligation") for sort in sorts):
-            self.found.add(S022, decl.contributes[0].span, f"`{decl.name}` is not a relation between obligations, so it contributes nothing")
+            self.found.add(
+                S022, decl.contributes[0].span, f"`{decl.name}` is not a relation between obligations, so it contributes nothing"
+            )
 
     def facts(self, decl: FactsDecl) -> None:
         symbol = self.names.symbols.get(decl.relation)
@@ -105,9 +108,9 @@ class Relations:
                         for word in symbol.decl.contributes:
                             if word.id in facts:
                                 facts[word.id].extend(pairs)
-        for word, pairs in facts.items():
-            if word != "contradiction":
-                self._cycle(word, pairs)
+        for contribution, together in facts.items():
+            if contribution != "contradiction":
+                self._cycle(contribution, together)
         self._roots(facts["obligation"])
 
     def _cycle(self, word: str, facts: list[Fact]) -> None:
@@ -167,7 +170,7 @@ class Pairs:
                         self.room -= 1
                         if self.room < 0:
                             return
-                        yield Fact(left, right, _joined(chain.links[place].span, chain.links[place + 1].span))
+                        yield Fact(left, right, between(chain.links[place].span, chain.links[place + 1].span))
 
     def _bindings(self, binders: tuple[Binder, ...], where: Expr | None, env: Mapping[str, Value]) -> Iterator[Mapping[str, Value]]:
         if not binders:
@@ -180,7 +183,7 @@ class Pairs:
     def _domain(self, expr: Expr, env: Mapping[str, Value]) -> list[Value]:
         if isinstance(expr, RangeLit):
             low, high = whole(evaluate(expr.low, env)), whole(evaluate(expr.high, env))
-            return [] if low is None or high is None else [_number(n) for n in range(low, min(high, low + MANY) + 1)]
+            return [] if low is None or high is None else [Fraction(n) for n in range(low, min(high, low + MANY) + 1)]
         if isinstance(expr, Name) and expr.id not in env:
             symbol = self.names.symbols.get(expr.id)
             if symbol is not None and symbol.kind == "sort":
@@ -196,7 +199,7 @@ class Pairs:
                 decl = self.names.symbols[name].decl if name in self.names.symbols else None
                 return [item.id for item in decl.members] if isinstance(decl, EnumDecl) else []
             case Whole(low, high):
-                return [] if low is None or high is None else [_number(n) for n in range(low, min(high, low + MANY) + 1)]
+                return [] if low is None or high is None else [Fraction(n) for n in range(low, min(high, low + MANY) + 1)]
             case Kind("Obligation", of):
                 found: list[Value] = []
                 for name, item in self.names.obligations.items():
@@ -212,9 +215,7 @@ class Pairs:
         if isinstance(link, SetOf):
             return [name for inner in self._bindings(link.binders, link.where, env) for name in self._elements(link.item, inner)]
         value = evaluate(link, env, self._field)
-        if isinstance(link, Index) and isinstance(value, str):
-            return [shown_member(value)]
-        return [shown_member(value)] if isinstance(value, str) else []
+        return [value] if isinstance(value, str) else []
 
     def _field(self, owner: str, name: str) -> Value | None:
         """A fixed field of an obligation or an agent, where it is written or has a default."""
@@ -226,17 +227,3 @@ class Pairs:
                 return evaluate(assign.value, self.names.constants)
         field = self.names.field("Obligation", decl.type, name)
         return None if field is None or field.default is None else evaluate(field.default, self.names.constants)
-
-
-def shown_member(name: str) -> str:
-    return name
-
-
-def _number(value: int) -> Value:
-    from fractions import Fraction
-
-    return Fraction(value)
-
-
-def _joined(left: Span, right: Span) -> Span:
-    return Span(left.file, left.start, right.end, left.line, left.column, right.end_line, right.end_column)

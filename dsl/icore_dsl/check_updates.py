@@ -7,7 +7,20 @@ from collections.abc import Mapping
 from icore_dsl.check_certificates import TERMINALS, Certificates, positive
 from icore_dsl.found import listed, near
 from icore_dsl.mistakes import (
-    D013, D020, D026, D027, D028, R006, R007, R008, R010, R012, R016, R022, S001, S008, S018,
+    D013,
+    D020,
+    D026,
+    D027,
+    D028,
+    R006,
+    R007,
+    R008,
+    R010,
+    R012,
+    R016,
+    S001,
+    S008,
+    S018,
 )  # fmt: skip
 from icore_dsl.sorts import AGENT, ERROR, INT, MARKER, STATUS, WORK, ItemSort, Kind, Maybe, Plain, accepts, shown
 from icore_dsl.syntax import (
@@ -33,7 +46,7 @@ from icore_dsl.walk import Key, key
 
 Scope = Mapping[str, ItemSort]
 
-SETTABLE = {"status": STATUS, "assignee": Maybe(AGENT), "marker": Maybe(MARKER)}
+SETTABLE: dict[str, ItemSort] = {"status": STATUS, "assignee": Maybe(AGENT), "marker": Maybe(MARKER)}
 TAKES = {
     "emit": "Artifact", "consume": "Artifact", "discard": "Artifact", "issue": "Certificate", "revoke": "Certificate",
     "supersede": "Certificate", "withhold": "Certificate", "create": "Obligation",
@@ -276,7 +289,7 @@ class Updates:
         target = effect.target
         name = target.name if isinstance(target, Call) else target.id if isinstance(target, Name) else None
         symbol = None if name is None else self.names.symbols.get(name)
-        if name is None or symbol is not None and symbol.kind != "relation":
+        if name is None or (symbol is not None and symbol.kind != "relation"):
             self.found.add(S018, target.span, f"`{effect.kind}` takes a relation, as needs(p, w), not `{self.found.text(target.span)}`")
         elif symbol is None:
             span = target.name_span if isinstance(target, Call) else target.span
@@ -327,7 +340,9 @@ class Updates:
     def _write(self, at: Key, target: Expr, written: dict[Key, Span]) -> None:
         if at in written:
             said = self.found.text(target.span)
-            self.found.add(D013, target.span, f"`{said}` is written already, line {written[at].line}: all writes of an update happen at once")
+            self.found.add(
+                D013, target.span, f"`{said}` is written already, line {written[at].line}: all writes of an update happen at once"
+            )
         written.setdefault(at, target.span)
 
 

@@ -258,6 +258,7 @@ D027 = Code("D027")
 D028 = Code("D028")
 D029 = Code("D029")
 D030 = Code("D030")
+D031 = Code("D031")
 
 DECLARATIONS: tuple[Row, ...] = (
     Row("D001", "empty range", "The low end of a range is above its high end.", "package A\ninput head { commit: 3..1 }"),
@@ -290,6 +291,7 @@ DECLARATIONS: tuple[Row, ...] = (
     Row("D028", "a fixed relation", "Only a `changing relation` is related and unrelated by updates.", "package A\nobligation type T {}\nrelation r(T, T)\nupdate u(p: T) by monitor { relate r(p, p) }"),
     Row("D029", "division by zero", "The divisor is always zero.", "package A\ninvariant x: 1 / 0 == 1"),
     Row("D030", "not the right kind of file", "`check` takes a package, `import` a library, the theory's folder theories.", "library A"),
+    Row("D031", "an export without a sort", "What a theory exports says its sort, so that packages are checked without its inside.", 'theory "1"\nexport define f = true'),
 )
 
 

@@ -40,8 +40,12 @@ BASE_OPERATIONS = (
 
 
 def declare_theory(names: Names, theory: tuple[Module, ...]) -> None:
-    """Makes the theory's primitives and definitions visible: all of them to the theory, the exported ones to packages."""
+    """Makes the theory's primitives and definitions visible: all of them to the theory, the exported ones to packages.
+
+    A word may be a marker and a primitive: `superseded` the value, `superseded(c)` the call.
+    """
     operations: set[str] = set()
+    names.reading_theory = True
     for module in theory:
         for decl in module.decls:
             match decl:
@@ -56,6 +60,7 @@ def declare_theory(names: Names, theory: tuple[Module, ...]) -> None:
                     _enum(names, decl)
                 case _:
                     pass
+    names.reading_theory = False
     names.private -= set(names.symbols)
     names.operations |= operations or set(BASE_OPERATIONS)
 
@@ -64,7 +69,7 @@ def _theory_function(names: Names, decl: PrimitiveDecl | FunctionDecl) -> None:
     symbol = names.symbols.get(decl.name)
     if symbol is None:
         symbol = names.symbols[decl.name] = Symbol(decl.name, "function", ERROR, decl.span, theory=True, decl=decl)
-    elif symbol.kind != "function":
+    elif symbol.kind not in ("function", "status", "marker"):
         span = names.found.word(decl.span, decl.name)
         names.found.add(R021, span, f"a definition cannot be called `{decl.name}`: that is already {symbol.word}")
         return
@@ -73,6 +78,8 @@ def _theory_function(names: Names, decl: PrimitiveDecl | FunctionDecl) -> None:
     if any([sort for _, sort in old.params] == [sort for _, sort in params] for old in symbol.signatures):
         names.found.add(R022, names.found.word(decl.span, decl.name), f"`{decl.name}` is declared already for these parameters")
         return
+    if result is None and not names.in_theory:
+        result = ERROR
     symbol.signatures.append(Signature(params, result, decl))
 
 
@@ -96,7 +103,9 @@ def _package_parameter(names: Names, param: Param) -> None:
     sort = names.sort(param.sort)
     if not isinstance(sort, Whole):
         if sort != ERROR:
-            names.found.add(S010, param.sort.span, f"a parameter of a package is a whole number in a range, not {named(sort)}", "write 1..20")
+            names.found.add(
+                S010, param.sort.span, f"a parameter of a package is a whole number in a range, not {named(sort)}", "write 1..20"
+            )
         sort = INT
     if names.declare(param.name, "parameter", sort, span, param) is None or param.default is None:
         return
@@ -176,6 +185,9 @@ def _function(names: Names, decl: FunctionDecl) -> None:
         names.symbols[decl.kind] = Symbol(decl.kind, "function", ERROR, decl.span, decl=decl)
 
 
+_RESULTS: dict[str, ItemSort] = {"least": BOOL, "feasible": BOOL, "value": Number(), "truth": Number()}
+
+
 # ---- of which sorts -------------------------------------------------------------------------------------------------
 
 
@@ -201,10 +213,10 @@ def _second(names: Names, decl: Decl) -> None:
                 symbol.signatures.append(Signature(sides, BOOL, decl))
         case FunctionDecl(params=params, result=result, kind=kind):
             names.params(decl, params)
-            fixed = {"least": BOOL, "feasible": BOOL, "value": Number(), "truth": Number()}.get(kind)
+            fixed: ItemSort | None = _RESULTS.get(kind)
             written = None if result is None else names.sort(result)
             symbol = names.symbols.get(kind if kind in INTERFACES else decl.name)
-            if symbol is not None and (symbol.decl is decl or kind in INTERFACES and not symbol.theory):
+            if symbol is not None and (symbol.decl is decl or (kind in INTERFACES and not symbol.theory)):
                 symbol.signatures.append(Signature(_sorts(names, params), fixed or written, decl))
         case UpdateDecl(params=params):
             names.params(decl, params)
@@ -252,7 +264,9 @@ def _fields(names: Names, owner: tuple[str, str], fields: tuple[FieldDecl, ...])
         what = f"the field `{field.name}`"
         if sort == TEXT:
             if not field.inessential:
-                names.found.add(S011, field.sort.span, f"{what} is text, which no formula can read", f"write `inessential {field.name}: text`")
+                names.found.add(
+                    S011, field.sort.span, f"{what} is text, which no formula can read", f"write `inessential {field.name}: text`"
+                )
         elif field.kind not in ("static", "attribute"):
             finite(names, sort, field.sort, what)
 

@@ -57,6 +57,24 @@ from icore_dsl.syntax import (
 from icore_dsl.walk import names_in
 
 RESERVED = ("environment", "monitor", "any")
+SORTS: dict[str, ItemSort] = {
+    "bool": BOOL,
+    "int": INT,
+    "rational": RATIONAL,
+    "text": TEXT,
+    "Agent": AGENT,
+    "Obligation": Kind("Obligation"),
+    "Status": STATUS,
+    "Marker": MARKER,
+}
+"""The sorts that every file may name."""
+
+HIDDEN_SORTS: dict[str, ItemSort] = {
+    **{name: Plain(name) for name in THEORY_SORTS},
+    **{name: Kind(name) for name in ("Certificate", "Artifact", "Input")},
+}
+"""The sorts that only the theory names."""
+
 INTERFACES = ("feasible", "value", "truth")
 
 WORDS = {
@@ -112,6 +130,7 @@ class Names:
     def __init__(self, found: Found, theory: bool) -> None:
         self.found = found
         self.in_theory = theory
+        self.reading_theory = theory
         self.symbols: dict[str, Symbol] = {}
         self.constants: dict[str, Value] = {}
         self.fields: dict[tuple[str, str], dict[str, FieldDecl]] = {}
@@ -123,14 +142,11 @@ class Names:
         self.interfaces: list[FunctionDecl] = []
         self._sorts: dict[int, ItemSort] = {}
         self._scopes: dict[int, dict[str, ItemSort]] = {}
-        for name, sort in (("bool", BOOL), ("int", INT), ("rational", RATIONAL), ("text", TEXT), ("Agent", AGENT), ("Obligation", Kind("Obligation")),
-                           ("Status", STATUS), ("Marker", MARKER)):  # fmt: skip
+        for name, sort in SORTS.items():
             self.symbols[name] = Symbol(name, "sort", sort, None)
         if theory:
-            for name in THEORY_SORTS:
-                self.symbols[name] = Symbol(name, "sort", Plain(name), None)
-            for name in ("Certificate", "Artifact", "Input"):
-                self.symbols[name] = Symbol(name, "sort", Kind(name), None)
+            for name, sort in HIDDEN_SORTS.items():
+                self.symbols[name] = Symbol(name, "sort", sort, None)
         for names, sort, kind in ((STATUSES, STATUS, "status"), (MARKERS, MARKER, "marker")):
             for name in names:
                 self.symbols[name] = Symbol(name, kind, sort, None)
@@ -186,7 +202,9 @@ class Names:
         elif name in scope:
             self.found.add(R021, span, f"{what} cannot be called `{name}`: that is already a name bound here", "choose another name")
         elif name in self.symbols:
-            self.found.add(R021, span, f"{what} cannot be called `{name}`: that is already {self.symbols[name].word}", "choose another name")
+            self.found.add(
+                R021, span, f"{what} cannot be called `{name}`: that is already {self.symbols[name].word}", "choose another name"
+            )
 
     # ---- sorts --------------------------------------------------------------------------------------------------
 
@@ -223,7 +241,9 @@ class Names:
             return symbol.sort
         if symbol is not None:
             self.found.add(S013, span, f"`{name}` is {symbol.word}, not a sort", near(name, self.those("sort")))
-        elif name in THEORY_SORTS or name in ("Certificate", "Artifact", "Input"):
+        elif name in HIDDEN_SORTS:
+            if self.reading_theory:
+                return HIDDEN_SORTS[name]
             self.found.add(R024, span, f"only the theory speaks of the sort `{name}`")
         else:
             self.found.add(R003, span, f"there is no sort `{name}`", near(name, self.those("sort"), 14))
@@ -255,7 +275,7 @@ class Names:
     def field(self, base: str, owner: str, name: str) -> FieldDecl | None:
         return self.fields.get((base, owner), {}).get(name)
 
-    def default(self, name: str, value: Expr, sort: ItemSort, what: str) -> None:
+    def default(self, value: Expr, sort: ItemSort, what: str) -> None:
         """Reports a constant that is not in the domain of its sort."""
         known = evaluate(value, self.constants)
         if isinstance(known, Fraction) and not inside(known, sort):

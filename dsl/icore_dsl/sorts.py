@@ -164,6 +164,8 @@ def comparable(left: ItemSort, right: ItemSort) -> bool:
     match left, right:
         case (Nothing(), Nothing() | Maybe()) | (Maybe(), Nothing()):
             return True
+        case _:
+            pass
     one, other = bare(left), bare(right)
     return accepts(one, other) or accepts(other, one)
 
@@ -191,7 +193,7 @@ def joined(left: ItemSort, right: ItemSort) -> ItemSort | None:
                 None if None in lows else min(x for x in lows if x is not None),
                 None if None in highs else max(x for x in highs if x is not None),
             )
-        case (Whole() | Number()), (Whole() | Number()):
+        case ((Whole() | Number()), (Whole() | Number())):
             return RATIONAL
         case Kind(base, of), Kind(other_base, other_of) if base == other_base:
             return Kind(base, of if of == other_of else None)

@@ -95,6 +95,7 @@ Key = tuple[object, ...]
 
 def key(expr: Expr) -> Key:
     """Equal for expressions that are written alike (names included), wherever they stand."""
+    own: object = None
     match expr:
         case Num(value=value) | BoolLit(value=value):
             return (type(expr).__name__, value)
@@ -103,7 +104,7 @@ def key(expr: Expr) -> Key:
         case Name(id=name):
             return ("Name", name)
         case Index(name=name) | Attr(name=name) | Call(name=name):
-            own: object = name
+            own = name
         case Unary(op=op) | Binary(op=op):
             own = op
         case Closure(relation=relation, reflexive=reflexive):
@@ -113,5 +114,5 @@ def key(expr: Expr) -> Key:
         case Quant(kind=kind, binders=binders, where=where, body=body):
             own = (kind, tuple(binder.name for binder in binders), where is None, body is None)
         case SetLit() | RangeLit() | If():
-            own = None
+            pass
     return (type(expr).__name__, own, *(key(part) for part in parts(expr)))
