@@ -79,6 +79,7 @@ class Automaton:
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.before = [tables.start] * len(pieces.lexemes)
+        self.kinds = [-1] * len(pieces.lexemes)
         self.depth = 0
         self.resumed = -1
         self.callbacks: list[Callable[..., Any] | None] = [
@@ -177,6 +178,7 @@ class Automaton:
                 continue
             if len(self.values) <= 3 and self.values and isinstance(self.values[-1], (list, Header)):
                 self.builder.end_declaration()
+            self.kinds[place] = symbol
             self.push(action, Token(tables.symbols[symbol], lexeme.text, lexeme.start, lexeme.end), lexeme.start, lexeme.end)
             place += 1
             if lexeme.kind == "op":

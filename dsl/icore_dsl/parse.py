@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from icore_dsl import source
 from icore_dsl.automaton import Tables, tables_from_plain
@@ -24,6 +24,8 @@ from icore_dsl.source import Lines
 from icore_dsl.syntax import Module
 
 TABLES_FORMAT = 1
+
+AnyParser = TypeVar("AnyParser", bound=Parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +140,25 @@ def load_tables() -> Tables:
     return tables_from_plain(plain_tables(grammar))
 
 
-def parse_text(text: str, file: str) -> Parsed:
-    """Parses a text that is called `file` in messages. Never raises for what the text says."""
+def parse_with(kind: type[AnyParser], text: str, file: str) -> tuple[Parsed, AnyParser | None]:
+    """Parses with a kind of parser, and gives the parser too, for what it saw; None when the text was refused unread."""
     text = source.without_mark(text)
     refused = source.check_text(text, file)
     if refused is not None:
-        return Parsed(None, (refused,), None)
+        return Parsed(None, (refused,), None), None
     lines = Lines(text, file)
     pieces = cut(text, lines)
     builder = Declarations(lines)
-    automaton = Parser(load_tables(), pieces, lines, builder)
-    header, decls = automaton.run()
+    parser = kind(load_tables(), pieces, lines, builder)
+    header, decls = parser.run()
     module = builder.finish(header, decls, tuple(pieces.comments)) if header is not None else None
-    mistakes = sorted(pieces.mistakes + automaton.mistakes + builder.mistakes, key=lambda mistake: (mistake.span.start, str(mistake.code)))
-    return Parsed(None if mistakes else module, tuple(mistakes), module)
+    mistakes = sorted(pieces.mistakes + parser.mistakes + builder.mistakes, key=lambda mistake: (mistake.span.start, str(mistake.code)))
+    return Parsed(None if mistakes else module, tuple(mistakes), module), parser
+
+
+def parse_text(text: str, file: str) -> Parsed:
+    """Parses a text that is called `file` in messages. Never raises for what the text says."""
+    return parse_with(Parser, text, file)[0]
 
 
 def parse_file(path: str | Path) -> Parsed:
@@ -162,4 +169,4 @@ def parse_file(path: str | Path) -> Parsed:
     return parse_text(text, str(path))
 
 
-__all__ = ["Parsed", "digest", "grammar_text", "load_tables", "parse_file", "parse_text", "plain_tables", "render"]
+__all__ = ["Parsed", "digest", "grammar_text", "load_tables", "parse_file", "parse_text", "parse_with", "plain_tables", "render"]

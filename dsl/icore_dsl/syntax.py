@@ -1,12 +1,11 @@
 """Syntax trees of the declaration language. Every node keeps its span to the end.
 
-Nodes are plain slotted dataclasses. Expressions know their depth, so that nesting is bounded when they are built and
-every later walk may recurse. Names are not resolved here: `resolve.py` checks them, the kernel looks them up by scope.
+Nodes are plain slotted dataclasses. Nesting is bounded when they are built (`source.MAX_DEPTH`), so every later walk may recurse. Names are not resolved here: `resolve.py` checks them, the kernel looks them up by scope.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 
 
@@ -687,3 +686,18 @@ class Module:
     file: str
     span: Span
     name_span: Span | None = field(default=None)
+
+
+def equal_modulo_spans(first: object, second: object) -> bool:
+    """Whether two trees (or tuples of trees, or comments) differ at most in their spans, and modules in their files and layout."""
+    if isinstance(first, Span) and isinstance(second, Span):
+        return True
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        return len(first) == len(second) and all(map(equal_modulo_spans, first, second))
+    if not is_dataclass(first):
+        return first == second
+    skipped = ("text", "file") if isinstance(first, Module) else ()
+    names = [part.name for part in fields(first) if part.name not in skipped]
+    return all(equal_modulo_spans(getattr(first, name), getattr(second, name)) for name in names)
