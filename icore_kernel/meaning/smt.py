@@ -317,14 +317,16 @@ class Question:
         self._declare(variables)
 
     def ask(self, assumptions: Sequence[Term], goal: Term, timeout_ms: int, core: bool = False) -> Answer:
-        """Whether some state of the domains satisfies every assumption and not the goal; `timeout_ms` bounds the search."""
-        wanted = {self._switch(term, True): term for term in assumptions}
-        switches = [*wanted, self._switch(goal, False)]
+        """Whether some state of the domains satisfies every assumption and not the goal; `timeout_ms` (at least 1) bounds the search."""
+        if timeout_ms < 1:
+            raise ValueError(f"a time limit is at least a millisecond, not {timeout_ms}")
+        assumed = [(self._switch(term, True), term) for term in assumptions]
+        switches = [switch for switch, _ in assumed]
         self._solver.set("timeout", timeout_ms)
-        said = self._solver.check(*switches)
+        said = self._solver.check(*switches, self._switch(goal, False))
         if said == z3.unsat:
-            used = {literal.get_id() for literal in self._solver.unsat_core()} if core else set()
-            return Answer(Result.UNSAT, core=tuple(term for literal, term in wanted.items() if literal.get_id() in used))
+            used = {switch.get_id() for switch in self._solver.unsat_core()} if core else set()
+            return Answer(Result.UNSAT, core=tuple(term for switch, term in assumed if switch.get_id() in used))
         if said == z3.sat:
             return Answer(Result.SAT, state=self._encoder.decode(self._solver.model(), self._declared.values()))
         return Answer(Result.UNKNOWN, reason=self._solver.reason_unknown())
