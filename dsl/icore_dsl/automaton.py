@@ -143,10 +143,8 @@ class Automaton:
                 else:
                     arguments.append(parts[place[0]])
             callback = self.callbacks[rule_place]
-            if callback is not None:
-                value = callback(arguments, start, end)
-            else:
-                value = arguments if rule.callback == "*" else arguments[0]
+            unchanged = arguments if rule.callback == "*" else arguments[0] if arguments else None
+            value = unchanged if callback is None else callback(arguments, start, end)
         self.push(self.tables.actions[self.states[-1]][rule.origin], value, start, end)
 
     def push(self, state: int, value: Any, start: int, end: int) -> None:

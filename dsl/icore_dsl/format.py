@@ -211,11 +211,13 @@ def _within(start: int, variants: list[tuple[int, int]]) -> bool:
 def _gap(before: Piece, piece: Piece, frame: Frame, closed: Frame | None) -> int:
     """How many spaces normally stand between two tokens of a line, in `frame`, or at the end of the one that is `closed`."""
     left, right = before.text, piece.text
-    if right in (",", ";", ":", ".", "..") or left in (".", "..", "(", "[") or closed is not None and (closed.tight or left == "{"):
+    if right in (",", ";", ":", ".", "..") or left in (".", "..", "(", "["):
         return 0
-    if right == "(" and before.kind in CALLED or right == "[" and before.kind == "NAME" or before.kind == "MINUS":
+    if closed is not None and (closed.tight or left == "{"):
         return 0
-    if left == "{" and frame.tight:
+    if (right == "(" and before.kind in CALLED) or (right == "[" and before.kind == "NAME"):
+        return 0
+    if before.kind == "MINUS" or (left == "{" and frame.tight):
         return 0
     return ITEM_GAP if piece.item and left not in (",", "{", ":", ";") else 1
 
@@ -242,7 +244,7 @@ def _align(rows: list[Row]) -> None:
             column_of[below, place] = column
     for members in sorted(columns, key=lambda members: rows[members[0][0]].pieces[members[0][1]].column):
         target = max(rows[row].natural(place) for row, place in members)
-        for row, place in members:
+        for row, _ in members:
             rows[row].put(target)
 
 

@@ -10,7 +10,10 @@ from icore_dsl.mistakes import P007, P008, Mistake
 from icore_dsl.source import Lines
 from icore_dsl.syntax import Comment
 
-OPERATORS = ("..", "->", ":=", "~>", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "=", ":", ",", ";", ".", "(", ")", "[", "]", "{", "}")
+OPERATORS = (
+    "..", "->", ":=", "~>", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "=", ":", ",", ";", ".", "(", ")", "[", "]", "{", "}",
+)  # fmt: skip
+"""All marks of the language, longer ones before their beginnings."""
 
 _MASTER = re.compile(
     r"(?P<space>[ \t\f\r\n\ufeff]+)"
@@ -78,9 +81,11 @@ def cut(text: str, lines: Lines) -> Cut:
         if kind in ("comment", "glued", "open", "bad"):
             span = lines.span(start, end)
             if kind == "comment":
-                found.comments.append(Comment(match.group().rstrip(), first, lines.span(start, start + len(match.group().rstrip()))))
+                comment = match.group().rstrip()
+                found.comments.append(Comment(comment, first, lines.span(start, start + len(comment))))
             elif kind == "glued":
-                found.mistakes.append(Mistake(P007, span, f"`{match.group()}` is neither a number nor a name", "put a space after the number"))
+                message = f"`{match.group()}` is neither a number nor a name"
+                found.mistakes.append(Mistake(P007, span, message, "put a space after the number"))
             elif kind == "open":
                 mark = match.group()[0]
                 found.mistakes.append(Mistake(P008, span, f"this text has no closing `{mark}`", f"end it with `{mark}` on the same line"))

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table: one row a line)
 """Every mistake the language can report: one table of codes, and what a mistake is.
 
 A code never changes its meaning. `P`: parsing, `R`: names (resolution), `S`: sorts, `D`: declarations. Each row has its own section below.
@@ -95,14 +96,14 @@ P015 = Code("P015")
 P016 = Code("P016")
 
 PARSING: tuple[Row, ...] = (
-    Row("P001", "not UTF-8", "Files are UTF-8 text. Save the file as UTF-8.", 'package A # \\xff'),
-    Row("P002", "NUL byte", "A NUL byte is no text; the file is probably damaged or no text file.", "package A\\x00"),
+    Row("P001", "not UTF-8", "Files are UTF-8 text. Save the file as UTF-8.", "(bytes that are no text)"),
+    Row("P002", "NUL byte", "A NUL byte is no text; the file is probably damaged or no text file.", "package A\0"),
     Row("P003", "file too large", "A file holds at most 1 MiB (1,048,576 bytes). Split it and use `import`.", "(more than 1 MiB)"),
-    Row("P004", "nested too deeply", "Expressions and braces nest at most 200 deep. Name parts with `define`.", "not not not … (201 times)"),
+    Row("P004", "nested too deeply", "Expressions and braces nest at most 200 deep. Name parts with `define`.", "package A\ninvariant x: " + "not " * 200 + "true"),
     Row("P005", "no header", "A file starts with `package NAME`; an imported file with `library NAME`, a theory with `theory \"VERSION\"`.", "enum Skill { build }"),
     Row("P006", "second header", "A file holds exactly one package, theory or library; its header comes first.", "package A\npackage B"),
-    Row("P007", "unknown character", "This character is not part of the language outside comments and strings.", "package A\nenum S { a ; b ? }"),
-    Row("P008", "text is not closed", "Text in \"…\" or `…` ends on the line where it starts.", "package A\nallow vacuous because \"latent"),
+    Row("P007", "unknown character", "This character is not part of the language outside comments and strings.", "package A\nenum S { a ? }"),
+    Row("P008", "text is not closed", "Text in \"…\" or `…` ends on the line where it starts.", "package A\nallow vacuous because \"latent\nenum S { a }"),
     Row("P009", "something else expected", "What stands here does not fit what stands before it.", "package A\nenum { build }"),
     Row("P010", "file ends too early", "The file ends inside a declaration; often a closing brace or parenthesis is missing.", "package A\nenum S { build"),
     Row("P011", "misspelled word", "No declaration, statement or clause starts with this word, but one with a similar word exists.", "package A\ninvarient x: true"),

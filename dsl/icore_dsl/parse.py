@@ -50,9 +50,10 @@ def digest(grammar: str) -> str:
 def plain_tables(grammar: str) -> dict[str, Any]:
     """The parse tables of a grammar as plain lists and numbers, made by Lark.
 
-    `symbols` names terminals, then rules. `words`: text of a fixed terminal to the terminals that it may be. `rules`: origin, length,
-    callback, and the plan of its arguments (a position, whether its list is spliced; null stands for a part left out). `states`: pairs
-    of symbol and next state (counted from 1; 0 is none), then pairs of a rule and the number of the terminal set (in `sets`) on which it is reduced.
+    `symbols` names terminals, then rules. `words`: text of a fixed terminal to the terminals that it may be.
+    `rules`: origin, length, callback, and the plan of its arguments (a position, whether its list is spliced; null for a part left out).
+    `states`: pairs of symbol and next state (counted from 1; 0 is none), then pairs of a rule and the number of the terminal set (in
+    `sets`) on which it is reduced.
     Raises ValueError when a fixed terminal is none of the operators.
     """
     import re

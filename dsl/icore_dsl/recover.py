@@ -17,7 +17,9 @@ MAX_MISTAKES = 50
 
 HEADER_WORDS = ("language", "package", "theory", "library")
 
-INSIDE = frozenset({"fault", "report", "outcome", "changing", "accept", "reject", "stuck", "value", "input", "artifact", "feasible", "truth"})
+INSIDE = frozenset(
+    {"fault", "report", "outcome", "changing", "accept", "reject", "stuck", "value", "input", "artifact", "feasible", "truth"},
+)
 """Words that start declarations and may also start a line inside one."""
 
 
@@ -127,7 +129,7 @@ class Parser(Automaton):
         """The first lexeme behind `place` where the block that holds `inside` values goes on or ends; -1 when it does not."""
         state = self.states[inside]
         words = frozenset(self.words(state))
-        named = self.tables.number["NAME"] in self.tables.actions[state]
+        behind_name = ("{", ":", "[") if self.tables.number["NAME"] in self.tables.actions[state] else ()
         declarations = frozenset(self.words(self.states[self.base_size()]))
         depth = sum(isinstance(value, Token) and value.kind == "LBRACE" for value in self.values[inside:])
         for at in range(place, len(self.lexemes)):
@@ -135,7 +137,7 @@ class Parser(Automaton):
             if lexeme.first and at > self.resumed:
                 if self.starts_declaration(at, 1, declarations):
                     return -1
-                if depth == 0 and (lexeme.text in words or (named and lexeme.kind == "NAME" and self.lexemes[at + 1].text in ("{", ":", "["))):
+                if depth == 0 and (lexeme.text in words or (lexeme.kind == "NAME" and self.lexemes[at + 1].text in behind_name)):
                     return at
             if lexeme.text == "}" and lexeme.kind == "op":
                 if depth == 0:

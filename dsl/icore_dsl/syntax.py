@@ -1,6 +1,7 @@
 """Syntax trees of the declaration language. Every node keeps its span to the end.
 
-Nodes are plain slotted dataclasses. Nesting is bounded when they are built (`source.MAX_DEPTH`), so every later walk may recurse. Names are not resolved here: `resolve.py` checks them, the kernel looks them up by scope.
+Nodes are plain slotted dataclasses. Nesting is bounded when they are built (`source.MAX_DEPTH`), so every later walk may recurse.
+Names are not resolved here: `resolve.py` checks them, the kernel looks them up by scope.
 """
 
 from __future__ import annotations
@@ -229,7 +230,7 @@ class Param:
 
 @dataclass(slots=True)
 class FieldDecl:
-    """kind: `attribute` (fixed, of agents), `changing` (of agents), `static`, `signature` (of obligations), `plain` (inputs, artifacts, certificates)."""
+    """kind: `attribute` (fixed) and `changing` of agents, `static` and `signature` of obligations, `plain` of the others."""
 
     kind: str
     name: str
