@@ -372,5 +372,8 @@ class Builder:
     def package_params(self, args: Args, start: int, end: int) -> tuple[s.Param, ...]:
         return self.params(args, start, end)
 
+    def enum_members(self, args: Args, start: int, end: int) -> tuple[s.Name, ...]:
+        return tuple(args)
+
     def name_list(self, args: Args, start: int, end: int) -> tuple[s.Name, ...]:
         return tuple(args)
