@@ -29,7 +29,7 @@ def step_of(system: System, index: int, before: State, after: State) -> Step:
     changes = tuple(
         Change(field.name, field.domain.show(old), field.domain.show(new) if field.domain.lo <= new <= field.domain.hi else str(new))
         for field, old, new in zip(system.fields, before, after, strict=True)
-        if old != new
+        if old != new and field.root
     )
     return Step(update.name, update.actor, changes)
 

@@ -16,12 +16,13 @@ from icore_kernel.ground.effects import Effects, bindings, touched
 from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.evidence import gather
 from icore_kernel.ground.late import late_names, mentions
-from icore_kernel.ground.primitives import CONTRIBUTES, Primitives
+from icore_kernel.ground.primitives import Primitives
 from icore_kernel.ground.properties import Properties
 from icore_kernel.ground.slots import Slots
 from icore_kernel.ground.universe import Universe
 from icore_kernel.ground.values import Algebra, Element, GroundingError
 from icore_kernel.ground.variations import Variation
+from icore_kernel.ground.words import CONTRIBUTES
 from icore_kernel.ground.world import declare
 from icore_kernel.system import Clause, GroundUpdate, Kind, System
 from icore_kernel.terms.term import TermBank
@@ -125,7 +126,7 @@ def _audit(decls: tuple[s.Decl, ...], evaluator: Evaluator, primitives: Primitiv
     for decl in decls:
         if isinstance(decl, s.AuditDecl):
             for entry in decl.entries:
-                if entry.value is not None:
+                if entry.value is not None and not entry.binders:
                     value = evaluator.static(entry.value, {})
                     if isinstance(value, Fraction):
                         primitives.audit[entry.key] = value

@@ -14,10 +14,8 @@ from icore_kernel.ground.fixpoint import Fixpoints
 from icore_kernel.ground.slots import Slots
 from icore_kernel.ground.universe import Universe
 from icore_kernel.ground.values import Algebra, Choice, Element, GroundingError, SetValue, Value
-from icore_kernel.ground.words import table
+from icore_kernel.ground.words import CONTRIBUTES, table
 from icore_kernel.terms.node import Term
-
-CONTRIBUTES = {"obl": "obligation", "cov": "coverage", "sup": "support", "agg": "aggregation", "contradicts": "contradiction"}
 
 
 @dataclass(slots=True)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from icore_kernel.ground.primitives import Primitives, UpdateFacts
 
 
+CONTRIBUTES = {"obl": "obligation", "cov": "coverage", "sup": "support", "agg": "aggregation", "contradicts": "contradiction"}
+
+
 def table(p: Primitives) -> dict[str, Callable[..., Value]]:
     words: dict[str, Callable[..., Value]] = {
         "present": lambda x: present(p, x),
@@ -67,6 +70,7 @@ def table(p: Primitives) -> dict[str, Callable[..., Value]]:
         "reject": lambda: _conjunction(p, "reject"),
         "stuck": lambda: _conjunction(p, "stuck"),
     }
+    words.update({name: p.contribution(name) for name in CONTRIBUTES})
     missing = p.u.primitives.keys() - words.keys()
     if missing:
         raise GroundingError(f"the theory asks for words that the kernel does not supply: {', '.join(sorted(missing))}")

@@ -1,0 +1,88 @@
+"""Findings: ways a success could be empty (design 4, Honesty of success). Under --strict each exits 1 unless allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from icore_dsl.syntax import Span
+from icore_kernel.check.plan import ANTECEDENT, WATCH
+from icore_kernel.explore.model import Exploration
+from icore_kernel.system import Kind, PropertyKind, System
+from icore_kernel.verdict import Finding
+
+
+def findings(system: System, exploration: Exploration) -> tuple[Finding, ...]:
+    """Everything due, those allowed marked with their reason. A stopped search finds nothing by what it did not see."""
+    found = [*_static(system)]
+    if exploration.states == 0:
+        found.append(Finding("no_start", "", "no initial state satisfies `initially`"))
+    elif exploration.stopped is None:
+        found.extend(_updates(system, exploration))
+        found.extend(_watched(system, exploration))
+        found.extend(_final(system, exploration))
+    return tuple(_allowed(system, f) for f in found)
+
+
+def _allowed(system: System, finding: Finding) -> Finding:
+    for kind, subject, reason in system.allowed:
+        if kind in {finding.kind, "vacuous"} and subject in {None, finding.subject}:
+            return Finding(finding.kind, finding.subject, finding.message, finding.span, reason)
+    return finding
+
+
+def _static(system: System) -> Iterator[Finding]:
+    """Invariants that read nothing any update writes: they say something of the initial states only."""
+    written = 0
+    for update in system.updates:
+        for write in update.writes:
+            written |= 1 << write.field.index
+    for prop in system.properties:
+        if prop.kind is PropertyKind.INVARIANT and not prop.formula.reads & written:
+            yield Finding("unread_invariant", prop.name, f"`{prop.name}` reads nothing that an update writes", prop.span)
+
+
+def _updates(system: System, exploration: Exploration) -> Iterator[Finding]:
+    fires: dict[str, int] = {name: 0 for name in system.silent}
+    occurs: dict[str, int] = {name: 0 for name in system.silent}
+    spans: dict[str, Span | None] = {}
+    faults: set[str] = set()
+    for update, cover in zip(system.updates, exploration.coverage, strict=True):
+        fires[update.schema] = fires.get(update.schema, 0) + cover.committed
+        occurs[update.schema] = occurs.get(update.schema, 0) + cover.enabled
+        spans.setdefault(update.schema, update.span)
+        if update.kind is Kind.FAULT:
+            faults.add(update.schema)
+    if not exploration.steps:
+        yield Finding("no_start", "", "no update is enabled in the initial state: nothing ever happens")
+    for schema, count in fires.items():
+        span = spans.get(schema)
+        if schema in faults:
+            if occurs[schema] == 0:
+                yield Finding("never_fires", schema, f"fault `{schema}` can never be attempted", span)
+            elif exploration.passed.get(schema, 0) == occurs[schema]:
+                yield Finding("never_refused", schema, f"fault `{schema}` is never refused: the audit cannot see it", span)
+            elif exploration.passed.get(schema, 0):
+                passed = exploration.passed[schema]
+                yield Finding("passes", schema, f"fault `{schema}` passes the audit in {passed:,} of {occurs[schema]:,} occurrences", span)
+        elif count == 0:
+            yield Finding("never_fires", schema, f"update `{schema}` never fires", span)
+
+
+def _watched(system: System, exploration: Exploration) -> Iterator[Finding]:
+    for i, watch in enumerate(system.watches):
+        if exploration.seen[f"{WATCH}:{i}"].first is None:
+            subject = f"`{watch.subject}`: " if watch.subject else ""
+            yield Finding(watch.kind, watch.subject, f"{subject}{watch.message}", watch.span)
+    for i, prop in enumerate(system.properties):
+        for j, (_, span) in enumerate(prop.antecedents):
+            sighting = exploration.seen.get(f"{ANTECEDENT}:{i}:{j}")
+            if sighting is not None and sighting.first is None:
+                yield Finding("antecedent", prop.name, f"`{prop.name}` holds for no reason: this never holds", span)
+
+
+def _final(system: System, exploration: Exploration) -> Iterator[Finding]:
+    broken = exploration.finality
+    if broken is not None:
+        changed = ", ".join(f"{c.label} of {c.instance}" for c in broken.changed)
+        update = system.updates[broken.update]
+        yield Finding("not_final", update.schema, f"a report is not final: {update.name} can follow it and changes {changed}", update.span)

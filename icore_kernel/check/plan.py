@@ -1,0 +1,66 @@
+"""Which questions one search has to answer, by id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from icore_kernel.explore.model import Watchlist
+from icore_kernel.system import Clause, PropertyKind, System
+from icore_kernel.terms.node import Term
+from icore_kernel.terms.term import TermBank
+
+FEASIBILITY, SOUNDNESS, INVARIANT, SEEN, ANTECEDENT, WATCH, CONCLUSION = (
+    "feasibility", "soundness", "invariant", "seen", "antecedent", "watch", "conclusion",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The watchlist of a check, and the terminal predicates it was made with."""
+
+    watchlist: Watchlist
+    accept: Term
+    reject: Term
+    stuck: Term
+    hypotheses: Term
+
+
+def conjunction(bank: TermBank, clauses: tuple[Clause, ...], system: System) -> Term:
+    """A terminal predicate: false where the package has no obligations or the theory no such clause."""
+    if not clauses or not system.has_obligations:
+        return bank.false
+    return bank.conj([c.formula for c in clauses])
+
+
+def make_plan(system: System, bank: TermBank) -> Plan:
+    accept = conjunction(bank, system.accept, system)
+    reject = conjunction(bank, system.reject, system)
+    stuck = conjunction(bank, system.stuck, system)
+    hypotheses = bank.conj([c.formula for c in system.hypotheses])
+    checks: list[tuple[str, Term]] = []
+    for kind, clauses in ((FEASIBILITY, system.feasibility), (SOUNDNESS, system.soundness)):
+        checks.extend((f"{kind}:{i}", c.formula) for i, c in enumerate(clauses))
+    seen: list[tuple[str, Term]] = [("accept", accept), ("reject", reject), ("stuck", stuck), ("both", bank.and_(accept, reject))]
+    for i, prop in enumerate(system.properties):
+        match prop.kind:
+            case PropertyKind.INVARIANT:
+                checks.append((f"{INVARIANT}:{i}", prop.formula))
+                seen.extend((f"{ANTECEDENT}:{i}:{j}", term) for j, (term, _) in enumerate(prop.antecedents))
+            case PropertyKind.REACHABLE | PropertyKind.UNREACHABLE:
+                seen.append((f"{SEEN}:{i}", prop.formula))
+            case PropertyKind.UNDECIDED:
+                continue
+    seen.extend((f"{WATCH}:{i}", watch.formula) for i, watch in enumerate(system.watches))
+    for i, clause in enumerate(system.conclusions):
+        checks.append((f"{CONCLUSION}:{i}", bank.implies(hypotheses, clause.formula)))
+    seen.extend((f"hypothesis:{i}", clause.formula) for i, clause in enumerate(system.hypotheses))
+    seen.append(("hypotheses", hypotheses))
+    watchlist = Watchlist(
+        checks=tuple(checks),
+        seen=tuple(seen),
+        minimums=system.measures,
+        ends=(accept, reject, stuck) if system.has_obligations else (bank.true,),
+        final=(accept, reject) if system.has_obligations else (),
+        outcomes=system.outcomes,
+    )
+    return Plan(watchlist, accept, reject, stuck, hypotheses)

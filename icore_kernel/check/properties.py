@@ -1,0 +1,67 @@
+"""Declared properties: invariants, bounds, reachable and unreachable; what this version cannot decide is `unknown`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from icore_kernel.check.answers import engine, exhaustive, plural, sighting
+from icore_kernel.check.plan import INVARIANT, SEEN
+from icore_kernel.check.reasons import reasons_of
+from icore_kernel.explore.model import Exploration
+from icore_kernel.runs import run_to
+from icore_kernel.system import Clause, Property, PropertyKind, System
+from icore_kernel.verdict import Assurance, Result, Verdict
+
+
+def property_results(system: System, exploration: Exploration) -> Iterator[Result]:
+    for number, prop in enumerate(system.properties):
+        match prop.kind:
+            case PropertyKind.INVARIANT:
+                yield _invariant(system, exploration, prop, f"{INVARIANT}:{number}")
+            case PropertyKind.REACHABLE:
+                yield _reachable(exploration, prop, f"{SEEN}:{number}")
+            case PropertyKind.UNREACHABLE:
+                yield _unreachable(exploration, prop, f"{SEEN}:{number}")
+            case PropertyKind.UNDECIDED:
+                yield Result(prop.name, Verdict.UNKNOWN, Assurance.NONE, "not decided by this version", prop.span)
+            case _:
+                assert_never(prop.kind)
+
+
+def _invariant(system: System, exploration: Exploration, prop: Property, key: str) -> Result:
+    found = sighting(exploration, "checks", key)
+    if found.first is None:
+        return exhaustive(exploration, prop.name, f"in {plural(exploration.states, 'state')}", prop.span)
+    clause = Clause(prop.name, prop.formula, spans=(prop.span,))
+    state = exploration.store.state(found.first)
+    count = plural(found.count, "state") + (" or more" if exploration.stopped else "")
+    return Result(
+        prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"in {count}", prop.span, run_to(exploration, found.first),
+        reasons_of(system, clause, state), engine(exploration), seconds=exploration.seconds,
+    )  # fmt: skip
+
+
+def _reachable(exploration: Exploration, prop: Property, key: str) -> Result:
+    found = sighting(exploration, "seen", key)
+    if found.first is not None:
+        run = run_to(exploration, found.first)
+        detail = f"after {plural(len(run.steps), 'step')}, in {plural(found.count, 'state')}"
+        return Result(prop.name, Verdict.HOLDS, Assurance.EXHAUSTIVE, detail, prop.span, engine=engine(exploration), seconds=exploration.seconds)
+    result = exhaustive(exploration, prop.name, "", prop.span)
+    if result.verdict is not Verdict.HOLDS:
+        return result
+    return Result(
+        prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"in none of {plural(exploration.states, 'reachable state')}", prop.span,
+        engine=engine(exploration), seconds=exploration.seconds,
+    )  # fmt: skip
+
+
+def _unreachable(exploration: Exploration, prop: Property, key: str) -> Result:
+    found = sighting(exploration, "seen", key)
+    if found.first is None:
+        return exhaustive(exploration, prop.name, f"in none of {plural(exploration.states, 'state')}", prop.span)
+    return Result(
+        prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"in {plural(found.count, 'state')}", prop.span,
+        run_to(exploration, found.first), engine=engine(exploration), seconds=exploration.seconds,
+    )  # fmt: skip

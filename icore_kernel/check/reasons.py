@@ -1,0 +1,57 @@
+"""Why a clause fails in a state: its failing instance, the smallest failing sub-formula, and the values in it."""
+
+from __future__ import annotations
+
+from icore_kernel.explore.model import State
+from icore_kernel.meaning import scalar
+from icore_kernel.meaning.explain import Failure, explain
+from icore_kernel.system import Clause, System
+from icore_kernel.terms.node import Term, variables
+from icore_kernel.terms.show import show
+from icore_kernel.terms.table import Variable
+from icore_kernel.verdict import Reason
+
+MOST_VALUES = 8
+MOST_TEXT = 400
+LONG = 160
+
+
+def reasons_of(system: System, clause: Clause, state: State) -> tuple[Reason, ...]:
+    """One Reason a failing instance of the clause (at most three)."""
+    failing = [(name, term) for name, term in clause.instances if not scalar.evaluate(term, state)]
+    if not failing:
+        failing = [(clause.instance, clause.formula)]
+    return tuple(_reason(system, clause, name, term, state) for name, term in failing[:3])
+
+
+def _reason(system: System, clause: Clause, name: str, term: Term, state: State) -> Reason:
+    failures = explain(term, state)
+    values: dict[str, str] = {}
+    parts: list[str] = []
+    for failure in failures:
+        parts.append(_said(system, failure))
+        for variable in variables(failure.term):
+            if system.fields[variable.index].root:
+                values[variable.name] = value_text(system, variable, state)
+    text = " and ".join(parts)
+    if clause.text and (not text or len(text) > LONG):
+        text = clause.text  # a whole family of alternatives failed: what was written says more than what it expands to
+    span = clause.spans[0] if clause.spans else None
+    return Reason(clause.label, text[:MOST_TEXT], span, tuple(list(values.items())[:MOST_VALUES]), name)
+
+
+def _said(system: System, failure: Failure) -> str:
+    said = show(failure.term, lambda v, code: name_of(system, v, code), MOST_TEXT)
+    return said if failure.wanted else f"not ({said})"
+
+
+def value_text(system: System, variable: Variable, state: State) -> str:
+    return system.fields[variable.index].domain.show(state[variable.index])
+
+
+def name_of(system: System, variable: Variable, code: int) -> str:
+    """A code as its field prints it; numbers outside the domain as numbers."""
+    if variable.index >= len(system.fields):
+        return str(code)
+    domain = system.fields[variable.index].domain
+    return domain.show(code) if domain.lo <= code <= domain.hi else str(code)

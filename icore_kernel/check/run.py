@@ -1,0 +1,129 @@
+"""`check`: one exploration, a few solver questions, and the report made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+
+from icore_kernel.check.findings import findings
+from icore_kernel.check.plan import Plan, make_plan
+from icore_kernel.check.properties import property_results
+from icore_kernel.check.scenarios import scenario_results
+from icore_kernel.check.sections import Sections
+from icore_kernel.explore.judge import unaudited_names
+from icore_kernel.explore.model import Audited, Exploration, Mode, Rules, Unaudited
+from icore_kernel.explore.search import explore
+from icore_kernel.load import Loaded, UsageError
+from icore_kernel.system import System
+from icore_kernel.verdict import Assurance, Obligation, Report, Result, Verdict
+
+NO_RULES = Rules()
+
+
+def check(loaded: Loaded, *, only: Sequence[str] = (), unaudited: bool | Sequence[str] = False, rules: Rules = NO_RULES) -> Report:
+    """Decide everything the package declares. `only` keeps the results of those names; `unaudited` lets faults and attempts
+    commit (True: all; names: those). UsageError for an unknown name. A bound that is hit makes `unknown`, never success."""
+    started = perf_counter()
+    system, bank = loaded.system, loaded.bank
+    mode = _mode(system, unaudited)
+    plan = make_plan(system, bank)
+    exploration = explore(system, plan.watchlist, rules, mode)
+    results, obligations = _results(loaded, plan, exploration, mode)
+    chosen = _chosen(results, only, loaded)
+    notes = findings(system, exploration) if isinstance(mode, Audited) and not only else ()
+    return Report(
+        file=str(loaded.path),
+        package=system.name,
+        version=system.version,
+        results=tuple(_expected(r, system) for r in chosen),
+        findings=notes,
+        obligations=tuple(obligations),
+        space=_space(exploration),
+        counts=dict(system.counts),
+        seconds=perf_counter() - started,
+        mode=_mode_text(unaudited),
+    )
+
+
+def _mode(system: System, unaudited: bool | Sequence[str]) -> Mode:
+    if unaudited is False:
+        return Audited()
+    known = unaudited_names(system)
+    if unaudited is True:
+        return Unaudited()
+    schemas = {u.schema for u in system.updates if u.fault}
+    for name in unaudited:
+        if name not in known and name not in schemas:
+            raise UsageError(f"no fault or attempt is called {name!r}; there are: {', '.join(known) or 'none'}")
+    return Unaudited(frozenset(unaudited))
+
+
+def _mode_text(unaudited: bool | Sequence[str]) -> str:
+    if unaudited is False:
+        return "audited"
+    return "unaudited" if unaudited is True else f"unaudited: {', '.join(unaudited)}"
+
+
+def _results(loaded: Loaded, plan: Plan, exploration: Exploration, mode: Mode) -> tuple[list[Result], list[Obligation]]:
+    sections = Sections(loaded, plan, exploration)
+    audited = isinstance(mode, Audited)
+    results = [sections.well_formed()]
+    if exploration.states == 0:
+        results.append(sections.no_start())
+    if audited:
+        results.extend(sections.legality())
+        results.extend(sections.faults())
+    results.extend(sections.feasibility())
+    results.extend(sections.soundness())
+    results.extend(property_results(loaded.system, exploration))
+    if not audited:
+        return results, []
+    results.extend(sections.reports())
+    results.extend(sections.performance())
+    results.extend(sections.dead_ends())
+    results.extend(scenario_results(loaded.system))
+    return results, sections.obligations
+
+
+def _chosen(results: list[Result], only: Sequence[str], loaded: Loaded) -> list[Result]:
+    if not only:
+        return results
+    names = list(dict.fromkeys(r.name for r in results))
+    for name in only:
+        if name not in names:
+            raise UsageError(f"{loaded.package.name} has no property {name!r}; there are: {', '.join(names)}")
+    return [r for r in results if r.name in only]
+
+
+def _expected(result: Result, system: System) -> Result:
+    """`expect violated NAME`: a teaching file's violation is what should be there, its absence is what should not."""
+    if result.name not in system.expect_violated:
+        return result
+    if result.verdict is Verdict.VIOLATED:
+        detail = f"violated, as the file expects · {result.detail}" if result.detail else "violated, as the file expects"
+        return replace(result, verdict=Verdict.HOLDS, detail=detail)
+    if result.verdict is Verdict.UNKNOWN:
+        return result
+    return replace(result, verdict=Verdict.VIOLATED, detail="the file expects a violation, and there is none", assurance=Assurance.EXHAUSTIVE)
+
+
+def _space(exploration: Exploration) -> dict[str, object]:
+    system = exploration.system
+    return {
+        "states": exploration.states,
+        "steps": exploration.steps,
+        "stutters": exploration.stutters,
+        "depth": exploration.depth,
+        "levels": list(exploration.levels),
+        "fields": system.fields_digest,
+        "field_count": len(system.fields),
+        "sliced": len(system.sliced),
+        "engine": exploration.engine,
+        "stopped": exploration.stopped,
+        "updates": {
+            update.name: {"enabled": cover.enabled, "committable": cover.committable, "committed": cover.committed}
+            for update, cover in zip(system.updates, exploration.coverage, strict=True)
+        },
+        "seconds": exploration.seconds,
+    }

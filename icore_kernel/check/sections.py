@@ -1,0 +1,225 @@
+"""The built-in results: well-formed, legality, faults, feasibility, soundness, reports, Proposition 4, dead ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from icore_kernel.check.answers import engine, exhaustive, plural, sighting
+from icore_kernel.check.plan import CONCLUSION, FEASIBILITY, SOUNDNESS, Plan
+from icore_kernel.check.reasons import reasons_of
+from icore_kernel.explore.judge import successor
+from icore_kernel.explore.model import Exploration, Phase, Violation
+from icore_kernel.load import Loaded
+from icore_kernel.runs import run_of_finality, run_of_violation, run_to
+from icore_kernel.system import Clause, Kind
+from icore_kernel.verdict import Assurance, Obligation, Reason, Result, Verdict
+
+
+class Sections:
+    """One method a result of design 1. `obligations` collects what the solver was asked."""
+
+    def __init__(self, loaded: Loaded, plan: Plan, exploration: Exploration) -> None:
+        self.loaded = loaded
+        self.system = loaded.system
+        self.plan = plan
+        self.found = exploration
+        self.obligations: list[Obligation] = []
+
+    def well_formed(self) -> Result:
+        counts = self.system.counts
+        detail = plural(counts.get("declarations", 0), "declaration")
+        if self.system.has_obligations:
+            detail += ", roots anchored" if not self.found.checks.get(f"{FEASIBILITY}:0") else ""
+        return Result("well-formed", Verdict.HOLDS, Assurance.STATIC, detail, engine="checker")
+
+    def no_start(self) -> Result:
+        return Result(
+            "start", Verdict.VIOLATED, Assurance.EXHAUSTIVE, "no initial state satisfies `initially`: everything else would hold for no reason",
+            engine=engine(self.found),
+        )  # fmt: skip
+
+    # ---- updates ---------------------------------------------------------------------------------------------------
+    def legality(self) -> Iterator[Result]:
+        ordinary = [u for u in self.system.updates if u.kind is not Kind.FAULT]
+        if not ordinary:
+            return
+        if not self.found.violations:
+            schemas = {u.schema for u in ordinary}
+            count = plural(len(schemas), "update")
+            yield exhaustive(self.found, "legality", f"{count} legal wherever enabled · {plural(len(ordinary), 'occurrence')}")
+            return
+        shortest = min(self.found.violations, key=lambda v: (len(self._steps(v)), v.update))
+        total = Counter[str]()
+        for violation in self.found.violations:
+            total[f"{violation.schema} breaks {violation.label}"] += violation.count
+        detail = ", ".join(f"{what} ({n:,})" for what, n in total.most_common(3))
+        update = self.system.updates[shortest.update]
+        yield Result(
+            "legality", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, update.span, run_of_violation(self.found, shortest),
+            self._violation_reasons(shortest), engine(self.found), seconds=self.found.seconds,
+            repair=repair_of(shortest, update.schema),
+        )  # fmt: skip
+
+    def _steps(self, violation: Violation) -> tuple[int, ...]:
+        return self.found.store.path(violation.state).updates
+
+    def _violation_reasons(self, violation: Violation) -> tuple[Reason, ...]:
+        state = self.found.store.state(violation.state)
+        after = successor(self.system.updates[violation.update], state)
+        reasons: list[Reason] = []
+        for failing in violation.failing:
+            where = after if failing.phase in {Phase.AFTER, Phase.FEASIBILITY} else state
+            reasons.extend(reasons_of(self.system, failing.clause, where))
+        return tuple(reasons[:4])
+
+    def faults(self) -> Iterator[Result]:
+        """Every fault, and every attempt that `requires` forbids, and what refused it."""
+        faults = {u.schema: u for u in self.system.updates if u.kind is Kind.FAULT}
+        refused = Counter[str]()
+        by_schema = Counter[str]()
+        for (schema, label), count in self.found.refusals.items():
+            refused[label] += count
+            by_schema[schema] += count
+        attempts = {s for s in by_schema if s.endswith(".attempt")}
+        if not faults and not attempts:
+            return
+        names = [*faults, *sorted(attempts - set(faults))]
+        always = [n for n in names if by_schema[n] and not self.found.passed.get(n)]
+        said = ", ".join(f"by {label} {count:,}" for label, count in refused.most_common())
+        detail = f"{len(always)}/{len(names)} refused · {plural(sum(refused.values()), 'occurrence')}" + (f": {said}" if said else "")
+        passed = {n: c for n, c in self.found.passed.items() if c}
+        if passed:
+            detail += " · passed: " + ", ".join(f"{n} {c:,}" for n, c in passed.items())
+        yield exhaustive(self.found, "faults", detail)
+
+    # ---- states ----------------------------------------------------------------------------------------------------
+    def feasibility(self) -> Iterator[Result]:
+        if self.system.has_obligations and self.system.feasibility:
+            labels = f"{len(self.system.feasibility)} clauses in {plural(self.found.states, 'state')}"
+            yield self._clauses("feasibility", FEASIBILITY, self.system.feasibility, labels)
+
+    def soundness(self) -> Iterator[Result]:
+        if not self.system.has_obligations or not self.system.soundness:
+            return
+        said = []
+        for measure, extent in self.found.minimums.items():
+            if extent.least is not None:
+                said.append(f"{measure} {extent.least}" if measure == "snd" else f"smallest {measure} {extent.least}")
+        yield self._clauses("soundness", SOUNDNESS, self.system.soundness, " · ".join(said))
+
+    def _clauses(self, name: str, kind: str, clauses: tuple[Clause, ...], detail: str) -> Result:
+        """Every clause in every reachable state; the shortest run to a state that breaks one."""
+        broken = [(i, sighting(self.found, "checks", f"{kind}:{i}")) for i in range(len(clauses))]
+        bad = [(s.first, i, s.count) for i, s in broken if s.first is not None]
+        if not bad:
+            return exhaustive(self.found, name, detail)
+        first = min(bad)[0]
+        state = self.found.store.state(first)
+        here = [clauses[i] for where, i, _ in sorted(bad) if where == first]
+        counts = ", ".join(f"{clauses[i].label} in {plural(count, 'state')}" for _, i, count in sorted(bad))
+        reasons = tuple(r for clause in here for r in reasons_of(self.system, clause, state))[:4]
+        return Result(
+            name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, counts, here[0].spans[0] if here[0].spans else None, run_to(self.found, first),
+            reasons, engine(self.found), seconds=self.found.seconds,
+        )  # fmt: skip
+
+    # ---- reports -----------------------------------------------------------------------------------------------------
+    def reports(self) -> Iterator[Result]:
+        if not self.system.has_obligations or not self.system.accept or not self.system.reject:
+            return
+        from icore_kernel.prove.exclusion import exclude
+
+        answer = exclude(self.system, self.loaded.bank, self.plan.accept, self.plan.reject)
+        self.obligations.append(answer.obligation)
+        both = sighting(self.found, "seen", "both")
+        seconds = answer.obligation.seconds
+        if both.first is not None:
+            if answer.answer == "unsat":
+                raise AssertionError("the solver proved that Acc and Rej exclude each other, and the explorer found a state with both")
+            yield Result(
+                "reports", Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"Acc and Rej hold together in {plural(both.count, 'state')}", None,
+                run_to(self.found, both.first), engine=engine(self.found), seconds=seconds,
+            )  # fmt: skip
+        elif answer.answer == "unsat":
+            yield Result("reports", Verdict.PROVED, Assurance.PROVED, "Acc and Rej exclude each other", engine="Z3", seconds=seconds)
+        elif answer.answer == "sat":
+            yield exhaustive(self.found, "reports", "Acc and Rej exclude each other where reachable (not in every state)")
+        else:
+            yield Result("reports", Verdict.UNKNOWN, Assurance.NONE, f"the solver gave up: {answer.reason}", engine="Z3", seconds=seconds)
+
+    def performance(self) -> Iterator[Result]:
+        """Proposition 4, where `truth` is declared: in each state where its hypotheses hold, its bound must."""
+        if not self.system.conclusions:
+            return
+        hold = sighting(self.found, "seen", "hypotheses")
+        for i, clause in enumerate(self.system.conclusions):
+            broken = sighting(self.found, "checks", f"{CONCLUSION}:{i}")
+            if broken.first is not None:
+                state = self.found.store.state(broken.first)
+                yield Result(
+                    clause.label, Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"in {plural(broken.count, 'state')}", clause.spans[0],
+                    run_to(self.found, broken.first), reasons_of(self.system, clause, state), engine(self.found),
+                )  # fmt: skip
+                continue
+            each = ", ".join(
+                f"{c.label.removeprefix(clause.label)} in {sighting(self.found, 'seen', f'hypothesis:{j}').count:,}"
+                for j, c in enumerate(self.system.hypotheses)
+            )
+            detail = f"bound holds in the {plural(hold.count, 'state')} where its hypotheses do · {each} of {self.found.states:,}"
+            if hold.count == 0 and self.found.stopped is None and self.found.states:
+                detail = f"says nothing: its hypotheses hold together in no reachable state · {each} of {self.found.states:,}"
+            yield exhaustive(self.found, clause.label, detail, clause.spans[0] if clause.spans else None)
+
+    def dead_ends(self) -> Iterator[Result]:
+        if not self.system.has_obligations:
+            return
+        ends = self.found.dead_ends
+        allowed = next((reason for kind, subject, reason in self.system.allowed if kind == "dead_end" and subject is None), None)
+        settled = f"{plural(ends.quiet, 'settlement')}" + (": Accept, Reject or certified Stuck" if ends.quiet else "")
+        if ends.first is None or ends.unended == 0:
+            yield exhaustive(self.found, "dead ends", f"none · {settled}")
+            return
+        count = plural(ends.unended, "state")
+        if allowed is not None:
+            yield exhaustive(self.found, "dead ends", f"{count} allowed: {allowed}")
+            return
+        refused = Counter(f"{self.system.updates[u].name} by {label}" for u, label in ends.refused)
+        said = ", ".join(list(refused)[:4]) or "nothing was attempted there"
+        yield Result(
+            "dead ends", Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"{count} where nothing productive can follow and neither Acc, Rej nor Stuck holds",
+            None, run_to(self.found, ends.first), self._blocked(ends.first), engine(self.found),
+            repair=f"refused there: {said}", seconds=self.found.seconds,
+        )  # fmt: skip
+
+    def _blocked(self, number: int) -> tuple[Reason, ...]:
+        """Why the dead end is not Accept: the first clause of Acc that fails in it."""
+        state = self.found.store.state(number)
+        for clause in self.system.accept:
+            reasons = reasons_of(self.system, clause, state)
+            if not _holds(clause, state):
+                return reasons[:2]
+        return ()
+
+    def finality(self) -> Result | None:
+        found = self.found.finality
+        if found is None:
+            return None
+        changed = ", ".join(f"{c.label} of {c.instance}" for c in found.changed)
+        return Result("finality", Verdict.VIOLATED, Assurance.EXHAUSTIVE, changed, None, run_of_finality(self.system, found))
+
+
+def _holds(clause: Clause, state: tuple[int, ...]) -> bool:
+    from icore_kernel.meaning import scalar
+
+    return bool(scalar.evaluate(clause.formula, state))
+
+
+def repair_of(violation: Violation, schema: str) -> str:
+    """What usually repairs a violation of this kind, said plainly."""
+    phases = {f.phase for f in violation.failing}
+    if Phase.RANGE in phases:
+        return f"strengthen the guard of {schema}, or widen the field that it writes"
+    if phases & {Phase.AFTER, Phase.FEASIBILITY}:
+        return f"let {schema} issue the evidence that is missing, or require in its guard what that evidence rests on"
+    return f"let the declared issuer do {schema}, or name its actor in `revocable by`"

@@ -1,0 +1,128 @@
+"""From a file's path to a grounded system: read, parse, import, check, ground."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from icore_dsl.mistakes import Mistake
+from icore_dsl.parse import parse_file
+from icore_dsl.syntax import ImportDecl, Module
+from icore_kernel.system import System
+from icore_kernel.terms.term import TermBank
+from icore_kernel.theory_files import theory_directory
+
+
+class InputError(Exception):
+    """The declaration is wrong: `mistakes`, from top to bottom, and the `text` they are in (of the first one's file)."""
+
+    def __init__(self, mistakes: tuple[Mistake, ...], text: str) -> None:
+        self.mistakes = mistakes
+        self.text = text
+        super().__init__("; ".join(f"{m.span}: {m.message}" for m in mistakes))
+
+
+class UsageError(Exception):
+    """What was asked does not fit the package: an unknown property, setting or fault, a package too large to ground."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A package that is well-formed, with its grounded system."""
+
+    path: Path
+    package: Module
+    theory: tuple[Module, ...]
+    system: System
+    bank: TermBank
+    settings: Mapping[str, str]
+
+
+def load_theory(folder: Path | None = None) -> tuple[Module, ...]:
+    """The theory's files in reading order. Raises InputError for a mistake in them, FileNotFoundError where there are none."""
+    directory = theory_directory() if folder is None else folder
+    files = sorted(directory.glob("*.icore"))
+    if not files:
+        raise FileNotFoundError(2, "no *.icore files here", str(directory))
+    modules: list[Module] = []
+    for file in files:
+        parsed = parse_file(file)
+        if parsed.module is None or parsed.mistakes:
+            raise InputError(parsed.mistakes, parsed.text)
+        modules.append(parsed.module)
+    return tuple(modules)
+
+
+def load(path: str | Path, *, settings: Mapping[str, str] | None = None, theory: Path | None = None) -> Loaded:
+    """Read, check and ground a package. `settings` are its parameters by name; `theory` a folder to use instead of spec/.
+
+    Raises InputError for a wrong declaration, UsageError for a wrong setting, OSError where a file cannot be read.
+    """
+    from icore_dsl.check import check, check_theory
+    from icore_kernel.ground.assemble import ground
+    from icore_kernel.ground.values import GroundingError
+
+    file = Path(path)
+    given = dict(settings or {})
+    parsed = parse_file(file)
+    if parsed.module is None or parsed.mistakes:
+        raise InputError(parsed.mistakes, parsed.text)
+    modules = load_theory(theory)
+    if theory is not None:
+        _refuse(check_theory(modules), {m.file: m.text for m in modules})
+    libraries = _libraries(file, parsed.module)
+    _refuse(check(parsed.module, modules, libraries), {m.file: m.text for m in (parsed.module, *libraries.values())})
+    _settings(parsed.module, given)
+    try:
+        grounded = ground(parsed.module, modules, libraries, given)
+    except GroundingError as wrong:
+        raise UsageError(str(wrong)) from wrong
+    return Loaded(file, parsed.module, modules, grounded.system, grounded.bank, given)
+
+
+def _refuse(mistakes: tuple[Mistake, ...], texts: Mapping[str, str]) -> None:
+    if mistakes:
+        raise InputError(mistakes, texts.get(mistakes[0].span.file, ""))
+
+
+def _libraries(file: Path, package: Module) -> dict[str, Module]:
+    """Every imported file, by the path it is imported under. One that cannot be read is left out: the checker reports it."""
+    found: dict[str, Module] = {}
+    open_paths = [d.path for d in package.decls if isinstance(d, ImportDecl)]
+    while open_paths:
+        name = open_paths.pop()
+        target = file.parent / name
+        if name in found or not target.is_file():
+            continue
+        parsed = parse_file(target)
+        if parsed.module is None or parsed.mistakes:
+            raise InputError(parsed.mistakes, parsed.text)
+        found[name] = parsed.module
+        open_paths.extend(d.path for d in parsed.module.decls if isinstance(d, ImportDecl))
+    return found
+
+
+def _settings(package: Module, given: Mapping[str, str]) -> None:
+    """Every parameter has a value in its range, every setting names a parameter."""
+    from icore_dsl.syntax import Num, SortRange
+    from icore_kernel.ground.universe import parse_setting
+    from icore_kernel.ground.values import GroundingError
+
+    names = {p.name: p for p in package.params}
+    for name, text in given.items():
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise UsageError(f"{package.name} has no parameter {name!r}; its parameters: {known}")
+        try:
+            value = parse_setting(text)
+        except GroundingError as wrong:
+            raise UsageError(f"--set {name}: {wrong}") from wrong
+        sort = names[name].sort
+        low = sort.low.value if isinstance(sort, SortRange) and isinstance(sort.low, Num) else None
+        high = sort.high.value if isinstance(sort, SortRange) and isinstance(sort.high, Num) else None
+        if value.denominator != 1 or (low is not None and value < low) or (high is not None and value > high):
+            raise UsageError(f"--set {name}={text}: {name} is in {low}..{high}")
+    for name, param in names.items():
+        if param.default is None and name not in given:
+            raise UsageError(f"{package.name} needs a value for {name}: --set {name}=…")

@@ -1,0 +1,1 @@
+"""Questions that a solver answers for every state, reachable or not."""

@@ -1,0 +1,42 @@
+"""Acc and Rej exclude each other: for every state, by Z3 (section 3.3; the last paragraph of D.5's proof)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+
+from icore_kernel.meaning.smt import Encoder, Question, Result
+from icore_kernel.system import System
+from icore_kernel.terms.node import Term
+from icore_kernel.terms.term import TermBank
+from icore_kernel.verdict import Obligation
+
+TIMEOUT_MS = 20_000
+"""For one question: a solver that needs longer is `unknown`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """answer: `unsat` (proved), `sat` (some state, perhaps unreachable, has both: `state`), or `unknown` (`reason`)."""
+
+    answer: str
+    obligation: Obligation
+    state: tuple[int, ...] | None = None
+    reason: str = ""
+
+
+def exclude(system: System, bank: TermBank, accept: Term, reject: Term) -> Exclusion:
+    """Is there a state of the fields' domains in which both hold?"""
+    started = perf_counter()
+    variables = [bank.variable(f.name, f.index, f.domain.lo, f.domain.hi, f.domain.kind.value == "bool").variable for f in system.fields]
+    answer = Question(Encoder(), variables).ask([accept], bank.not_(reject), TIMEOUT_MS)
+    seconds = perf_counter() - started
+    obligation = Obligation("Acc and Rej exclude each other", answer.result.value, seconds)
+    match answer.result:
+        case Result.UNSAT:
+            return Exclusion("unsat", obligation)
+        case Result.SAT:
+            found = answer.state or {}
+            return Exclusion("sat", obligation, tuple(found.get(f.index, f.domain.lo) for f in system.fields))
+        case Result.UNKNOWN:
+            return Exclusion("unknown", obligation, reason=answer.reason)
