@@ -50,6 +50,11 @@ class Asked:
     limits: Limits
     save_run: Path | None
 
+    @property
+    def seeks_findings(self) -> bool:
+        """Findings are about the audited system as a whole."""
+        return self.unaudited is False and not self.only
+
 
 class Wrong(Exception):
     """Input that is wrong: the message for a person, and the mistakes as JSON has them."""
@@ -96,7 +101,7 @@ def answer(path: Path, ask: Callable[[], T]) -> T:
 
 
 def _mistaken(path: Path, wrong: InputError) -> Wrong:
-    from icore_dsl.parse import render
+    from icore_dsl.mistakes import render
     from icore_kernel.report.json import mistake_record
 
     count = len(wrong.mistakes)
@@ -165,11 +170,11 @@ def _print(report: Report, asked: Asked, records: list[dict[str, object]], gap: 
     if asked.as_json:
         from icore_kernel.report.json import report_record
 
-        records.append(report_record(report, asked.strict, asked.settings))
+        records.append(report_record(report, asked.strict, asked.settings, asked.seeks_findings))
         return
     if gap:
         click.echo()
-    paint.write(text.report_lines(report, asked.strict), sys.stdout)
+    paint.write(text.report_lines(report, asked.strict, asked.seeks_findings), sys.stdout)
 
 
 def first_counterexample(report: Report) -> tuple[str, Run] | None:

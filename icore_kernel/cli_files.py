@@ -17,8 +17,7 @@ _STARTER_NAME = "Starter"
 def format_files(files: tuple[Path, ...], only_check: bool) -> ExitStatus:
     """Format each file in place, or say which ones are not formatted. A file with mistakes in its syntax is left as it is."""
     from icore_dsl.format import format_text
-    from icore_dsl.mistakes import LanguageError
-    from icore_dsl.parse import render
+    from icore_dsl.mistakes import LanguageError, render
     from icore_dsl.source import read_source
 
     wrong = unformatted = False

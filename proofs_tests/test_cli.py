@@ -247,6 +247,13 @@ def test_unaudited_never_takes_a_file_for_its_value(engine: Engine, run: Run, op
     assert engine.loads[0]["path"] == Path("good")
 
 
+@pytest.mark.parametrize(("options", "sought"), [((), True), (("--unaudited",), False), (("--only", "ships"), False)])
+def test_vacuity_is_reported_only_where_it_was_looked_for(engine: Engine, run: Run, options: tuple[str, ...], sought: bool) -> None:
+    assert ("vacuity" in run("check", *options, "good")[1]) is sought
+    findings = json.loads(run("check", *options, "--format", "json", "good")[1])["findings"]
+    assert findings == ([] if sought else None)
+
+
 def test_after_two_dashes_everything_is_a_file(engine: Engine, run: Run) -> None:
     engine.answers["--unaudited"] = GOOD
     assert run("check", "--", "--unaudited")[0] == 0

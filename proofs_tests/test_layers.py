@@ -13,9 +13,8 @@ from conftest import CHECKOUT
 SOURCES = sorted([*(CHECKOUT / "icore_kernel").rglob("*.py"), *(CHECKOUT / "dsl").rglob("*.py")])
 
 # A layer is a module or a folder of icore_kernel; it may import itself and what stands here. `icore_dsl` is a layer too.
-_CORE = {"terms", "system"}
-_ENGINES = _CORE | {"meaning", "explore", "prove", "verdict", "icore_dsl"}
-_FRONT = _ENGINES | {"ground", "theory", "theory_files", "load", "checks", "runs", "runs_io"}
+_ENGINES = {"terms", "meaning", "system", "explore", "prove", "verdict", "icore_dsl"}
+_ANSWERS = {"check", "load", "runs", "runs_io", "report"}
 MAY_IMPORT: dict[str, set[str]] = {
     "icore_dsl": set(),
     "terms": set(),
@@ -27,14 +26,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "explore": {"terms", "meaning", "system"},
     "prove": {"terms", "meaning", "system", "verdict"},
     "ground": {"terms", "system", "icore_dsl"},
-    "theory": _CORE | {"ground", "icore_dsl", "theory_files"},
-    "load": _CORE | {"ground", "icore_dsl", "theory", "theory_files"},
-    "runs": _ENGINES,
+    "load": {"terms", "system", "icore_dsl", "ground", "theory_files"},
+    "runs": {"system", "verdict", "explore"},
     "runs_io": _ENGINES | {"runs"},
-    "checks": _ENGINES | {"ground", "theory", "load", "runs"},
+    "check": _ENGINES | {"load", "runs"},
     "report": {"explore", "icore_dsl", "runs_io", "verdict", "version"},
-    "api": _FRONT | {"report"},
-    "cli": _FRONT | {"report", "api", "version"},
+    "api": _ENGINES | {"load", "check"},
+    "cli": _ENGINES | _ANSWERS | {"api", "version"},
     "__init__": set(),
     "__main__": {"cli"},
 }

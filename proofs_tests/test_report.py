@@ -12,7 +12,7 @@ import pytest
 from icore_dsl.syntax import Span
 from icore_kernel.report import paint
 from icore_kernel.report.json import dump, exact, report_record, wrong_record
-from icore_kernel.report.layout import Part, line, number, plain
+from icore_kernel.report.layout import Part, line, number, place, plain
 from icore_kernel.report.text import part_of, report_lines, tally
 from icore_kernel.verdict import (
     Assurance,
@@ -167,6 +167,13 @@ def test_under_strict_a_finding_that_is_not_allowed_fails_and_the_last_line_says
     assert printed(allowed, strict=True).endswith("\nholds · 0.34 s\n")
 
 
+def test_where_no_findings_were_looked_for_none_are_claimed_absent() -> None:
+    assert "vacuity" in printed(GOOD)
+    assert not any("vacuity" in plain(text) for text in report_lines(GOOD, sought=False))
+    assert report_record(GOOD, False, {}, sought=False)["findings"] is None
+    assert report_record(GOOD, False, {})["findings"] == []
+
+
 def test_a_report_without_results_is_unknown() -> None:
     assert printed(replace(GOOD, results=())).endswith("\nunknown · 0.34 s\n")
 
@@ -182,6 +189,19 @@ def test_every_verdict_has_a_part_of_its_own_kind() -> None:
         Verdict.VIOLATED: Part.BAD,
         Verdict.UNKNOWN: Part.UNSURE,
     }
+
+
+@pytest.mark.parametrize(
+    ("file", "shown"),
+    [
+        ("a.icore", "a.icore:7"),
+        ("../x/a.icore", "../x/a.icore:7"),
+        ("/home/me/a.icore", "/home/me/a.icore:7"),
+        ("/usr/lib/icore_kernel/spec/3-feasibility.icore", "spec/3-feasibility.icore:7"),
+    ],
+)
+def test_a_place_is_the_file_as_given_and_short_for_the_theory(file: str, shown: str) -> None:
+    assert place(at(7, file)) == shown
 
 
 def test_numbers_agree_with_their_nouns() -> None:
@@ -268,6 +288,7 @@ def test_counts_are_exact_and_a_float_among_them_is_refused() -> None:
     assert exact({"a": Fraction(47, 50), "b": [1, True, None, "x"]}) == {"a": "47/50", "b": [1, True, None, "x"]}
     with pytest.raises(TypeError, match="has no place in a report"):
         exact({"states": 1.0})
+    assert exact({"seconds": 0.5}) == {"seconds": 0.5}
 
 
 def test_counts_that_come_from_arrays_are_integers_again() -> None:

@@ -31,7 +31,8 @@ def dump(record: object) -> str:
     return json.dumps(record, indent=2, ensure_ascii=False)
 
 
-def report_record(report: Report, strict: bool, settings: Mapping[str, str]) -> Record:
+def report_record(report: Report, strict: bool, settings: Mapping[str, str], sought: bool = True) -> Record:
+    """`sought`: whether findings were looked for; where not, `findings` is null and not an empty list."""
     return {
         "schema": CHECK,
         "icore": VERSION,
@@ -45,7 +46,7 @@ def report_record(report: Report, strict: bool, settings: Mapping[str, str]) -> 
         "exit_status": int(report.exit_status(strict)),
         "counts": exact(report.counts),
         "results": [_result(result) for result in report.results],
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [_finding(finding) for finding in report.findings] if sought else None,
         "obligations": [_obligation(obligation) for obligation in report.obligations],
         "space": exact(report.space),
         "seconds": report.seconds,
@@ -95,7 +96,7 @@ def exploration_record(exploration: Exploration, settings: Mapping[str, str]) ->
 
 
 def exact(value: object) -> object:
-    """`value` as JSON has it. TypeError for a float, which no count is, and for whatever has no JSON form."""
+    """`value` as JSON has it. TypeError for a float that is not called `seconds`, and for whatever has no JSON form."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Integral):
@@ -103,7 +104,7 @@ def exact(value: object) -> object:
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, Mapping):
-        return {str(key): exact(item) for key, item in value.items()}
+        return {str(key): item if key == "seconds" and isinstance(item, float) else exact(item) for key, item in value.items()}
     if isinstance(value, Sequence):
         return [exact(item) for item in value]
     raise TypeError(f"{value!r} of type {type(value).__name__} has no place in a report")

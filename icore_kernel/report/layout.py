@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import PurePath
 
 from icore_dsl.syntax import Span
 
@@ -37,8 +38,10 @@ def plain(given: Line) -> str:
 
 
 def place(span: Span) -> str:
-    """`file:line`, as editors and terminals follow it."""
-    return f"{span.file}:{span.line}"
+    """`file:line`, as editors and terminals follow it. A clause of the theory is `spec/FILE:line`, wherever it is installed."""
+    path = PurePath(span.file)
+    theory = path.is_absolute() and path.parent.name == "spec"
+    return f"{'/'.join(path.parts[-2:]) if theory else span.file}:{span.line}"
 
 
 def number(count: int, noun: str, plural: str = "") -> str:

@@ -13,7 +13,7 @@ _NAME = 16
 _VERDICT = len("violated")
 _ROOM = 96
 """Changes of a step stand on one line up to this width, else one below the other."""
-_BEFORE_SPACE = ("well-formed", "legality", "faults", "soundness")
+_BEFORE_SPACE = ("well-formed", "legality", "faults", "feasibility", "soundness")
 """Results that are printed before the line of the state space, as in design 1; the declared properties come after it."""
 
 
@@ -29,8 +29,8 @@ def part_of(verdict: Verdict) -> Part:
             assert_never(verdict)
 
 
-def report_lines(report: Report, strict: bool = False) -> Iterator[Line]:
-    """All lines of one report. `strict` changes only what is said of findings."""
+def report_lines(report: Report, strict: bool = False, sought: bool = True) -> Iterator[Line]:
+    """All lines of one report. `strict` changes only what is said of findings; `sought`: whether findings were looked for at all."""
     yield line(Piece(f"{report.package} {report.version}".rstrip(), Part.STRONG), "".join(f" · {words}" for words in _headline(report)))
     yield line()
     names = [*(result.name for result in report.results), "state space"]
@@ -42,7 +42,8 @@ def report_lines(report: Report, strict: bool = False) -> Iterator[Line]:
     for result in report.results:
         if result.name not in _BEFORE_SPACE:
             yield _row(result, width)
-    yield from _vacuity(report.findings, width)
+    if sought:
+        yield from _vacuity(report.findings, width)
     for result in report.results:
         if result.verdict is Verdict.VIOLATED:
             yield line()
