@@ -8,7 +8,28 @@ from fractions import Fraction
 from icore_dsl.check_calls import Calls
 from icore_dsl.constants import evaluate
 from icore_dsl.found import near
-from icore_dsl.mistakes import D001, D003, D029, R001, R006, R024, S001, S002, S003, S004, S005, S006, S007, S013, S015, S016, S021, Code
+from icore_dsl.mistakes import (
+    D001,
+    D002,
+    D003,
+    D029,
+    R001,
+    R006,
+    R024,
+    S001,
+    S002,
+    S003,
+    S004,
+    S005,
+    S006,
+    S007,
+    S013,
+    S015,
+    S016,
+    S021,
+    Code,
+)
+from icore_dsl.resolve import HIDDEN_SORTS
 from icore_dsl.sorts import (
     BOOL,
     ERROR,
@@ -174,9 +195,9 @@ class Formulas(Calls):
         if numeric(sort):
             return sort
         if isinstance(sort, Maybe) and numeric(sort.item):
-            self.found.add(
-                S006, expr.span, f"`{self.found.text(expr.span)}` may be none, and `{op}` takes numbers", "say first `!= none`, in an `if`"
-            )
+            said = self.found.text(expr.span)
+            hint = f"compare with ==, or write `exists x in … where {said} == x: …`"
+            self.found.add(S006, expr.span, f"`{said}` may be none, and `{op}` takes numbers", hint)
         else:
             self.found.add(S003, expr.span, f"`{op}` takes numbers, this is {shown(sort)}")
         return ERROR
@@ -281,6 +302,9 @@ class Formulas(Calls):
                 if expr.id in ("int", "rational", "text"):
                     self.found.add(S013, expr.span, f"`{expr.id}` has no end to range over", "write a range, as 1..3")
                 return symbol.sort
+            if symbol is None and expr.id in HIDDEN_SORTS:
+                self.found.add(R024, expr.span, f"only the theory speaks of the sort `{expr.id}`")
+                return ERROR
             if symbol is None:
                 hint = near(expr.id, self.names.those("sort"), 14)
                 self.found.add(R001, expr.span, f"there is no sort and no set `{expr.id}`", hint)
@@ -290,6 +314,8 @@ class Formulas(Calls):
             self.fixed(expr, scope, "the ends of a range that a name runs over")
             low, high = (evaluate(end, self.names.constants) for end in (expr.low, expr.high))
             return Whole(int(low), int(high)) if isinstance(low, Fraction) and isinstance(high, Fraction) else INT
+        if isinstance(expr, SetLit) and not expr.items:
+            self.found.add(D002, expr.span, "there is nothing in this set to range over")
         sort = self.infer(expr, scope)
         if sort == ERROR:
             return ERROR

@@ -91,11 +91,13 @@ class Updates:
         match statement:
             case When(kind=kind, formula=formula, span=span):
                 if place == "for":
-                    self._misplaced(span, kind, "not in a `for`: a guard is of the whole update", "put the condition after `where`")
+                    self._misplaced(
+                        span, kind, "does not belong in a `for`: a guard is of the whole update", "put the condition after `where`"
+                    )
                 self.formulas.condition(formula, scope, f"`{kind}`")
             case View():
                 if place != "update":
-                    self._misplaced(statement.span, "view", "directly in the update")
+                    self._misplaced(statement.span, "view", "belongs directly in the update")
                 self._view(statement)
             case SetField():
                 self._set(statement, scope)
@@ -106,17 +108,17 @@ class Updates:
                 self._block(body, inner, place if place == "fault" else "for", decl)
             case Outcome(body=body, span=span):
                 if place != "update":
-                    self._misplaced(span, "outcome", "directly in the update")
+                    self._misplaced(span, "outcome", "belongs directly in the update")
                 self._block(body, scope, "outcome", decl)
             case Variant(body=body, span=span):
                 if place != "update":
-                    self._misplaced(span, "fault", "directly in the update")
+                    self._misplaced(span, "fault", "belongs directly in the update")
                 elif decl.is_fault:
-                    self._misplaced(span, "fault", "in an update, not in another fault")
+                    self._misplaced(span, "fault", "belongs in an update, not in another fault")
                 self._block(body, scope, "fault", decl)
 
     def _misplaced(self, span: Span, word: str, where: str, hint: str = "") -> None:
-        self.found.add(D026, self.found.word(span, word), f"`{word}` stands {where}", hint)
+        self.found.add(D026, self.found.word(span, word), f"`{word}` {where}", hint)
 
     def _view(self, view: View) -> None:
         if view.relation is not None:
@@ -289,7 +291,7 @@ class Updates:
         target = effect.target
         name = target.name if isinstance(target, Call) else target.id if isinstance(target, Name) else None
         symbol = None if name is None else self.names.symbols.get(name)
-        if name is None or (symbol is not None and symbol.kind != "relation"):
+        if name is None or name in scope or (symbol is not None and symbol.kind != "relation"):
             self.found.add(S018, target.span, f"`{effect.kind}` takes a relation, as needs(p, w), not `{self.found.text(target.span)}`")
         elif symbol is None:
             span = target.name_span if isinstance(target, Call) else target.span
@@ -302,7 +304,7 @@ class Updates:
 
     def _withheld(self, effect: Effect, place: str, decl: UpdateDecl) -> None:
         if place != "fault":
-            self._misplaced(effect.span, "withhold", "only in a `fault` of an update")
+            self._misplaced(effect.span, "withhold", "belongs in a `fault` of an update")
             return
         issued = [one.target for one in _effects(decl.body) if one.kind == "issue"]
         if key(effect.target) not in [key(target) for target in issued]:

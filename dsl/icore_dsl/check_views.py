@@ -39,6 +39,9 @@ from icore_dsl.syntax import (
 )
 from icore_dsl.walk import Key, conjuncts, key, names_in, parts
 
+DECLARED = ("tolerance", "floor")
+"""Words of the theory that name what the package declares, not the state."""
+
 ANY = ""
 """The relation of a hop when any relation will do."""
 
@@ -174,9 +177,23 @@ class Views:
                     self._read(atom, inner)
             case Call():
                 self._call(expr, seen)
+            case Name(id=name) if name not in seen.bound:
+                self._word(expr, seen)
             case _:
                 for part in parts(expr):
                     self._read(part, seen)
+
+    def _word(self, expr: Name, seen: Seen) -> None:
+        """A definition without parameters: of the package, looked into; of the theory, about all work."""
+        symbol = self.names.symbols.get(expr.id)
+        if symbol is None or symbol.kind != "function":
+            return
+        if not symbol.theory and isinstance(symbol.decl, FunctionDecl):
+            self._defined(Call(expr.id, (), expr.span, expr.span), symbol.decl, seen)
+        elif symbol.theory and expr.id not in DECLARED:
+            span = self.reading[0][1] if self.reading else expr.span
+            message = f"`{self.update_name}` reads `{expr.id}`, which looks at all work: that is outside its local view"
+            self.found.add(D016, span, message, "write `view global`")
 
     def _call(self, expr: Call, seen: Seen) -> None:
         symbol = self.names.symbols.get(expr.name)

@@ -39,7 +39,8 @@ class Found:
                 if skip == 0:
                     return lines.span(match.start(), match.end())
                 skip -= 1
-        return span
+        at = -1 if word.isidentifier() else lines.text.find(word, span.start, span.end)
+        return span if at < 0 else lines.span(at, at + len(word))
 
     def text(self, span: Span) -> str:
         """The characters of a span, on one line, for messages."""

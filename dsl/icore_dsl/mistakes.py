@@ -164,7 +164,7 @@ NAMES: tuple[Row, ...] = (
     Row("R017", "unknown kind of finding", "`allow` silences one kind of finding; the kinds are fixed.", 'package A\nallow vacous because "no"'),
     Row("R018", "unknown result", "`expect violated` names a property, a run, or one of the standing results of a check.", "package A\nexpect violated safe"),
     Row("R019", "unknown import", "No file is found under this path, or it cannot be read as a library.", 'package A\nimport "comon.icore"'),
-    Row("R020", "imports in a circle", "A library imports itself, directly or through others.", 'package A\nimport "a.icore" (which imports itself)'),
+    Row("R020", "imports in a circle", "A library imports itself, directly or through others.", 'package A\nimport "circle_a.icore"  # which imports circle_b.icore, which imports it'),
     Row("R021", "a name hides another", "A parameter, a bound name or a declaration repeats a name that is already visible here. Choose another name.", "package A\nenum S { open }"),
     Row("R022", "declared twice", "One name, one declaration.", "package A\nenum S { a }\nenum S { b }"),
     Row("R023", "unknown word", "Here stands one of a few fixed words.", "package A\nsymmetric agent ana, bo"),
@@ -263,7 +263,7 @@ D031 = Code("D031")
 
 DECLARATIONS: tuple[Row, ...] = (
     Row("D001", "empty range", "The low end of a range is above its high end.", "package A\ninput head { commit: 3..1 }"),
-    Row("D002", "nothing in it", "An enumeration or a set of values has at least one member.", "package A\nenum S { }"),
+    Row("D002", "nothing in it", "An enumeration, a set of values, and what a name ranges over have at least one member.", "package A\ninvariant x: forall i in {}: true"),
     Row("D003", "the same value twice", "A set of values names each once.", "package A\ninput x { v: {0.2, 0.2} }"),
     Row("D004", "outside its domain", "The value is not one of those that its sort allows.", "package A\ninput head { commit: 1..2 = 3 }"),
     Row("D005", "a required root that waits for other work", "A required root has no predecessor under a relation that contributes obligation.", "package A\nobligation type T {}\nobligations { a: T  b: T required }\nrelation o(T, T) contributes obligation\no = a -> b"),
@@ -291,7 +291,7 @@ DECLARATIONS: tuple[Row, ...] = (
     Row("D027", "nothing to withhold", "A fault withholds a certificate that its update issues.", "package A\ncertificate c { }\nupdate u by monitor { fault lazy: withhold c }"),
     Row("D028", "a fixed relation", "Only a `changing relation` is related and unrelated by updates.", "package A\nobligation type T {}\nrelation r(T, T)\nupdate u(p: T) by monitor { relate r(p, p) }"),
     Row("D029", "division by zero", "The divisor is always zero.", "package A\ninvariant x: 1 / 0 == 1"),
-    Row("D030", "not the right kind of file", "`check` takes a package, `import` a library, the theory's folder theories.", "library A"),
+    Row("D030", "not the right kind of file", "`check` takes a package, `import` a library, the theory's folder theories.", 'package A\nimport "other_package.icore"  # which begins with `package`'),
     Row("D031", "an export without a sort", "What a theory exports says its sort, so that packages are checked without its inside.", 'theory "1"\nexport define f = true'),
 )
 

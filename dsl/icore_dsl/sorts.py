@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from icore_dsl.constants import shown_value
+
 
 @dataclass(frozen=True, slots=True)
 class Plain:
@@ -95,7 +97,7 @@ def shown(sort: ItemSort) -> str:
         case Number():
             return "a number"
         case Kind(base, of):
-            return _KINDS[base] if of is None else f"{_KINDS[base]} {of}" if base != "Obligation" else f"an obligation of type {of}"
+            return _KINDS[base] if of is None else f"an obligation of type {of}" if base == "Obligation" else f"{_KINDS[base]} `{of}`"
         case SetSort(item):
             return f"a set of {named(item)}"
         case Maybe(item):
@@ -114,7 +116,7 @@ def named(sort: ItemSort) -> str:
         case Whole(low, high):
             return "int" if low is None or high is None else f"{low}..{high}"
         case Number(values):
-            return "rational" if values is None else "{" + ", ".join(map(str, values)) + "}"
+            return "rational" if values is None else "{" + ", ".join(map(shown_value, values)) + "}"
         case Kind(base, of):
             return of or base
         case SetSort(item):
