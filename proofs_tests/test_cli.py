@@ -395,6 +395,108 @@ cli.main()
     assert (done.returncode, done.stdout, done.stderr) == (0, "holds ? 1 s\n", "")
 
 
+# ---- from end to end ----
+
+LARGE = """language 1
+package Large "1.0"
+input cell(i: 1..8) { value: 0..9 = 0 }
+update step(i: 1..8) by environment {
+  when cell(i).value < 9
+  set cell(i).value := cell(i).value + 1
+}
+"""
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """10^8 states: no search here comes to its end."""
+    path = tmp_path / "large.icore"
+    path.write_text(LARGE, encoding="utf-8")
+    return path
+
+
+def test_ctrl_c_in_a_real_search_is_unknown_with_what_is_known(large: Path) -> None:
+    script = f"""
+import signal, sys
+from icore_kernel import api, cli
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 1)
+sys.exit(cli.run(["check", {str(large)!r}, "absent.icore"]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=large.parent, check=False, timeout=120)
+    assert done.returncode == ExitStatus.UNKNOWN, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "interrupted; not decided: " in done.stderr
+    assert "absent.icore" in done.stderr
+
+
+@pytest.mark.parametrize("bound", [("--timeout", "0.3"), ("--max-states", "500"), ("--max-depth", "2")])
+def test_a_bound_that_is_hit_is_unknown_and_says_how_far_it_came(icore: Icore, large: Path, bound: tuple[str, str]) -> None:
+    done = icore("check", *bound, str(large))
+    assert done.returncode == ExitStatus.UNKNOWN, done.stderr
+    assert "the search stopped before its end: " in done.stdout
+    assert " states · " in done.stdout
+    explored = icore("explore", *bound, str(large))
+    assert explored.returncode == ExitStatus.UNKNOWN
+    assert explored.stdout.splitlines()[-1].startswith("unknown, the search stopped before its end: ")
+
+
+def test_the_starter_has_the_state_space_that_can_be_counted_by_hand(icore: Icore) -> None:
+    """Begin; assigned; finished or given up; approved or noted: 6 states, each but the first reached by one step."""
+    icore("init", "mine")
+    record = json.loads(icore("explore", "--format", "json", "mine.icore").stdout)
+    assert (record["schema"], record["states"], record["steps"], record["depth"]) == ("icore.explore/1", 6, 5, 3)
+    assert record["levels"] == [1, 1, 2, 2]
+    by_update = {update["update"]: update["committed"] for update in record["updates"]}
+    assert by_update["finish(writer, page)"] == 1
+    assert by_update["assign(reader, page)"] == 0
+    text = icore("explore", "mine.icore").stdout
+    assert "\n  6 states · 5 steps · depth 3\n" in text
+    assert "\n  0            1\n  1            1\n  2            2\n  3            2\n" in text
+
+
+def test_a_saved_counterexample_is_borne_out_by_its_replay(icore: Icore, tmp_path: Path) -> None:
+    icore("init", "mine")
+    checked = icore("check", "--unaudited=careless", "--save-run", "run.json", "mine.icore")
+    assert checked.returncode == 1
+    assert "finish.careless(writer, page)" in checked.stdout
+    replayed = icore("explore", "mine.icore", "--replay", "run.json")
+    assert replayed.returncode == 0, replayed.stderr
+    assert replayed.stdout.splitlines()[-1] == "every step was enabled and committed"
+    assert "  false in the last state: A.4(" in replayed.stdout
+    text = (tmp_path / "mine.icore").read_text(encoding="utf-8")
+    (tmp_path / "mine.icore").write_text(text.replace("status(w) == ready and assignee(w) == m", "status(w) == accepted and assignee(w) == m"), encoding="utf-8")
+    changed = icore("explore", "mine.icore", "--replay", "run.json")
+    assert changed.returncode == 1
+    assert "since the run was saved, these have changed: package" in changed.stderr
+    assert changed.stdout.splitlines()[-1].endswith("did not commit: the package has no such run")
+    (tmp_path / "mine.icore").write_text(text.replace("update finish", "update end"), encoding="utf-8")
+    assert icore("explore", "mine.icore", "--replay", "run.json").returncode == 2
+
+
+def test_only_answers_one_property_and_refuses_a_name_that_is_none(icore: Icore) -> None:
+    icore("init", "mine")
+    (result,) = json.loads(icore("check", "--only", "it_can_fail", "--format", "json", "mine.icore").stdout)["results"]
+    assert (result["name"], result["verdict"]) == ("it_can_fail", "holds")
+    wrong = icore("check", "--only", "it_can_fial", "mine.icore")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "it_can_fial" in wrong.stderr
+
+
+def test_a_mistake_is_shown_with_its_line_and_carets(icore: Icore, tmp_path: Path) -> None:
+    (tmp_path / "bad.icore").write_text('language 1\npackage A "1.0"\nagents { ana }\ninvariant x: anna == ana\n', encoding="utf-8")
+    done = icore("check", "bad.icore")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "bad.icore:4:14: error R001: nothing is called `anna`\n"
+        "  invariant x: anna == ana\n"
+        "               ^^^^\n"
+        "  did you mean `ana`?\n"
+        "\n"
+        "bad.icore: 1 mistake\n"
+    )
+
+
 # ---- init and fmt ----
 
 

@@ -140,6 +140,7 @@ def test_a_bound_that_was_hit_is_printed_and_is_unknown() -> None:
     report = replace(GOOD, results=(unknown,), space={**GOOD.space, "stopped": "100 states"})
     shown = printed(report)
     assert "                    unknown   the search stopped before its end: 100 states\n" in shown
+    assert "  vacuity           unknown   not decided by a search that stopped\n" in shown
     assert shown.endswith("\nunknown · 0.34 s\n")
     assert report.exit_status() is ExitStatus.UNKNOWN
 

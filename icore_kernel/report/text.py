@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from icore_kernel.report.layout import Line, Part, Piece, line, number, place
@@ -43,7 +43,7 @@ def report_lines(report: Report, strict: bool = False, sought: bool = True) -> I
         if result.name not in _BEFORE_SPACE:
             yield _row(result, width)
     if sought:
-        yield from _vacuity(report.findings, width)
+        yield from _vacuity(report, width)
     for result in report.results:
         if result.verdict is Verdict.VIOLATED:
             yield line()
@@ -89,13 +89,18 @@ def _space(report: Report, width: int) -> Iterator[Line]:
         yield _columns("", width, Piece("unknown", Part.UNSURE), f"the search stopped before its end: {stopped}")
 
 
-def _vacuity(findings: Sequence[Finding], width: int) -> Iterator[Line]:
+def _vacuity(report: Report, width: int) -> Iterator[Line]:
+    """One line a finding. A search that stopped may have missed what would show that nothing is vacuous, or that something is."""
+    findings = report.findings
+    stopped = bool(report.space.get("stopped"))
+    if stopped:
+        yield _columns("vacuity", width, Piece("unknown", Part.UNSURE), "not decided by a search that stopped")
+    elif not findings:
+        yield _columns("vacuity", width, Piece(number(0, "note")), "")
     notes = Piece(number(len(findings), "note"), Part.UNSURE if any(not f.allowed for f in findings) else Part.PLAIN)
-    for place_in_list, finding in enumerate(findings):
-        first = place_in_list == 0
-        yield _columns("vacuity" if first else "", width, notes if first else Piece(""), _note(finding))
-    if not findings:
-        yield _columns("vacuity", width, notes, "")
+    for position, finding in enumerate(findings):
+        first = position == 0
+        yield _columns("vacuity" if first and not stopped else "", width, notes if first else Piece(""), _note(finding))
 
 
 def _note(finding: Finding) -> str:
