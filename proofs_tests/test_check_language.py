@@ -233,3 +233,35 @@ def test_constants(text: str, value: str | None) -> None:
 
 def test_numbers_are_shown_as_they_are_written() -> None:
     assert [shown_value(Fraction(*parts)) for parts in ((47, 50), (-1, 8), (3, 1), (2, 7))] == ["0.94", "-0.125", "3", "2/7"]
+
+
+@pytest.mark.parametrize(
+    ("header", "settings", "codes"),
+    [
+        ("package A(n: 1..9 = 2)", {}, ["R026"]),
+        ("package A(n: 1..9 = 2)", {"n": "3"}, []),
+        ("package A(n: 1..9)", {}, []),
+        ("package A(n: 1..9)", {"n": 2}, ["R026"]),
+    ],
+)
+def test_settings_count_before_defaults(header: str, settings: dict[str, str | int], codes: list[str], theory: tuple[Module, ...]) -> None:
+    text = header + "\nobligation type T { }\nobligations { part[i: 1..n]: T }\ninvariant x: status(part[3]) == open\n"
+    package = parse_text(text, "a.icore").module
+    assert package is not None
+    assert [mistake.code.text for mistake in check(package, theory, {}, settings)] == codes
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "not " * 190 + "true",
+        "max(1, " * 190 + "2" + ")" * 190 + " == 2",
+        "".join(f"forall x{i} in T: " for i in range(190)) + "true",
+        " and ".join(["true"] * 3_000),
+    ],
+    ids=["not", "max", "forall", "and"],
+)
+def test_formulas_as_deep_as_the_parser_allows_are_checked(formula: str, theory: tuple[Module, ...]) -> None:
+    before = "package A\nagents { ana { } }\nobligation type T { }\nobligations { a: T }\nupdate u(w: T) by ana { when "
+    assert mistakes(f"{before}{formula} }}\n", "a.icore", theory) == ()
+    assert [m.code.text for m in mistakes(f"{before}{formula} and ship }}\n", "a.icore", theory)] == ["R001"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from icore_dsl.check_certificates import Certificates
 from icore_dsl.check_declarations import Declarations
@@ -50,8 +51,17 @@ Libraries = Callable[[str], Module] | Mapping[str, Module]
 """The library that a path names. LookupError or OSError: there is none."""
 
 
-def check(package: Module, theory: tuple[Module, ...], libraries: Libraries) -> tuple[Mistake, ...]:
-    """All mistakes of a parsed package and of the libraries it imports, from top to bottom; empty when it may be grounded."""
+def check(
+    package: Module,
+    theory: tuple[Module, ...],
+    libraries: Libraries,
+    settings: Mapping[str, str | int] = MappingProxyType({}),
+) -> tuple[Mistake, ...]:
+    """All mistakes of a parsed package and of the libraries it imports, from top to bottom; empty when it may be grounded.
+
+    `settings` are values of the package's parameters (`--set n=6`); where there is none the default counts, and what depends on a
+    parameter without either is left to grounding.
+    """
     imports = Imports(libraries)
     modules = (*imports.of(package), package)
     found = Found((package, *modules, *theory))
@@ -62,7 +72,7 @@ def check(package: Module, theory: tuple[Module, ...], libraries: Libraries) -> 
         return found.sorted()
     names = Names(found, theory=False)
     declare_theory(names, theory)
-    declare_package(names, modules)
+    declare_package(names, modules, settings)
     Whole(names, found).package(modules)
     return found.sorted()
 

@@ -253,7 +253,7 @@ def positive(expr: Expr, what: str, names: Names, found: Found, sort: ItemSort) 
     if sort == ERROR:
         return
     if value is None:
-        if names.in_theory or not isinstance(expr, Name) or expr.id not in names.those("parameter"):
+        if not names.parameters_only(expr):
             found.add(D010, expr.span, f"{what} is a positive whole number, `{found.text(expr.span)}` is not known beforehand")
     elif not isinstance(value, Fraction) or value.denominator != 1 or value < 1:
         found.add(D010, expr.span, f"{what} is a positive whole number, not `{found.text(expr.span)}`")

@@ -193,12 +193,9 @@ class Properties:
             elif entry.key in COUNTS:
                 positive(entry.value, f"`{entry.key}`", self.names, self.found, sort)
             elif self.formulas.fixed(entry.value, {}, f"`{entry.key}`"):
-                if sort != ERROR and evaluate(entry.value, self.names.constants) is None and not self._parameter(entry.value):
+                if sort != ERROR and evaluate(entry.value, self.names.constants) is None and not self.names.parameters_only(entry.value):
                     self.found.add(S009, entry.value.span, f"`{entry.key}` must be known beforehand")
                 self.declarations.unit(entry.value, f"`{entry.key}`")
-
-    def _parameter(self, expr: object) -> bool:
-        return isinstance(expr, Name) and expr.id in self.names.those("parameter")
 
     def _progress(self, entry: AuditEntry) -> None:
         scope: Mapping[str, ItemSort] = self.formulas.bind(entry.binders, entry.where, {})

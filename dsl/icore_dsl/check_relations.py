@@ -97,13 +97,13 @@ class Relations:
     # ---- cycles and roots ---------------------------------------------------------------------------------------
 
     def graph(self, modules: tuple[Module, ...]) -> None:
-        """Cycles and required roots with predecessors, over the facts of all fixed and changing relations that contribute."""
+        """Cycles and required roots with predecessors, over the facts of the fixed relations that contribute."""
         facts: dict[str, list[Fact]] = {word: [] for word in CONTRIBUTIONS}
         for module in modules:
             for decl in module.decls:
                 if isinstance(decl, FactsDecl):
                     symbol = self.names.symbols.get(decl.relation)
-                    if symbol is not None and isinstance(symbol.decl, RelationDecl):
+                    if symbol is not None and isinstance(symbol.decl, RelationDecl) and not symbol.decl.changing:
                         pairs = [fact for chain in decl.chains for fact in Pairs(self.names).of(chain)]
                         for word in symbol.decl.contributes:
                             if word.id in facts:

@@ -91,9 +91,8 @@ class Updates:
         match statement:
             case When(kind=kind, formula=formula, span=span):
                 if place == "for":
-                    self._misplaced(
-                        span, kind, "does not belong in a `for`: a guard is of the whole update", "put the condition after `where`"
-                    )
+                    where = "does not belong in a `for`: a guard is of the whole update"
+                    self._misplaced(span, kind, where, "put the condition after `where`")
                 self.formulas.condition(formula, scope, f"`{kind}`")
             case View():
                 if place != "update":
@@ -333,6 +332,8 @@ class Updates:
                 case Effect(kind="emit" | "consume" | "discard" | "issue" | "revoke" | "supersede" as kind, target=target):
                     what = "artifact" if kind in ("emit", "consume", "discard") else "certificate"
                     self._write((what, key(target)), target, written)
+                case Effect(kind="create", target=target):
+                    self._write(("created", key(target)), target, written)
                 case For(body=inner):
                     self._once(inner, {})
                 case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from icore_dsl.constants import evaluate
@@ -14,6 +15,7 @@ from icore_dsl.syntax import (
     ClockDecl,
     Decl,
     EnumDecl,
+    Expr,
     FieldDecl,
     FunctionDecl,
     Module,
@@ -83,11 +85,11 @@ def _theory_function(names: Names, decl: PrimitiveDecl | FunctionDecl) -> None:
     symbol.signatures.append(Signature(params, result, decl))
 
 
-def declare_package(names: Names, modules: tuple[Module, ...]) -> None:
+def declare_package(names: Names, modules: tuple[Module, ...], settings: Mapping[str, str | int]) -> None:
     """Makes the package's names visible, then reads the sorts of its fields, parameters and definitions."""
     for module in modules:
         for param in module.params:
-            _package_parameter(names, param)
+            _package_parameter(names, param, settings.get(param.name))
     for module in modules:
         for decl in module.decls:
             _first(names, decl)
@@ -98,7 +100,8 @@ def declare_package(names: Names, modules: tuple[Module, ...]) -> None:
         _once_for_a_type(names, decl)
 
 
-def _package_parameter(names: Names, param: Param) -> None:
+def _package_parameter(names: Names, param: Param, setting: str | int | None) -> None:
+    """`setting` is what it is set to for this check; the default counts without one."""
     span = names.found.word(param.span, param.name)
     sort = names.sort(param.sort)
     if not isinstance(sort, Whole):
@@ -107,16 +110,25 @@ def _package_parameter(names: Names, param: Param) -> None:
                 S010, param.sort.span, f"a parameter of a package is a whole number in a range, not {named(sort)}", "write 1..20"
             )
         sort = INT
-    if names.declare(param.name, "parameter", sort, span, param) is None or param.default is None:
+    if names.declare(param.name, "parameter", sort, span, param) is None:
         return
-    value = evaluate(param.default, names.constants)
+    if param.default is not None:
+        _default(names, param, param.default, sort)
+    if setting is not None:
+        names.constants.pop(param.name, None)
+        if str(setting).strip().lstrip("-").isdecimal():
+            names.constants[param.name] = Fraction(int(setting))
+
+
+def _default(names: Names, param: Param, default: Expr, sort: ItemSort) -> None:
+    value = evaluate(default, names.constants)
     if value is None:
-        names.found.add(S009, param.default.span, f"the default of `{param.name}` must be known beforehand")
+        names.found.add(S009, default.span, f"the default of `{param.name}` must be known beforehand")
     elif not isinstance(value, Fraction) or value.denominator != 1:
-        said = names.found.text(param.default.span)
-        names.found.add(S003, param.default.span, f"the default of `{param.name}` is a whole number, not `{said}`")
+        said = names.found.text(default.span)
+        names.found.add(S003, default.span, f"the default of `{param.name}` is a whole number, not `{said}`")
     else:
-        names.default(param.default, sort, f"the default of `{param.name}`")
+        names.default(default, sort, f"the default of `{param.name}`")
         names.constants[param.name] = value
 
 

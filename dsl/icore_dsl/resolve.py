@@ -257,7 +257,7 @@ class Names:
             if value is not None and whole(value) is None:
                 self.found.add(S003, end.span, f"the end of a range is a whole number, not `{self.found.text(end.span)}`")
                 return ERROR
-            if value is None and not self._parameters_only(end):
+            if value is None and not self.parameters_only(end):
                 self.found.add(S009, end.span, f"the ends of this range must be known beforehand, `{self.found.text(end.span)}` is not")
                 return ERROR
             ends.append(whole(value))
@@ -266,7 +266,8 @@ class Names:
             return INT
         return Whole(ends[0], ends[1])
 
-    def _parameters_only(self, expr: Expr) -> bool:
+    def parameters_only(self, expr: Expr) -> bool:
+        """Whether an expression names nothing but parameters of the package, so that grounding will know its value."""
         return all(name in self.symbols and self.symbols[name].kind == "parameter" for name in names_in(expr))
 
     def those(self, *kinds: str) -> list[str]:
