@@ -72,7 +72,7 @@ def load(path: str | Path, *, settings: Mapping[str, str] | None = None, theory:
     if theory is not None:
         _refuse(check_theory(modules), {m.file: m.text for m in modules})
     libraries = _libraries(file, parsed.module)
-    _refuse(check(parsed.module, modules, libraries), {m.file: m.text for m in (parsed.module, *libraries.values())})
+    _refuse(check(parsed.module, modules, libraries, given), {m.file: m.text for m in (parsed.module, *libraries.values())})
     _settings(parsed.module, given)
     try:
         grounded = ground(parsed.module, modules, libraries, given)
