@@ -90,11 +90,13 @@ class Piece:
 
 @dataclass(slots=True)
 class Row:
-    """One line with text. `number` is its line as written, `indent` its normal indentation. `out` has its first `placed` pieces."""
+    """One line with text. `number` is its line as written, `indent` its normal indentation, of which `continued`
+    because it continues an item. `out` has its first `placed` pieces."""
 
     number: int
     pieces: list[Piece]
     indent: int = 0
+    continued: int = 0
     placed: int = 0
     out: str = ""
 
@@ -189,13 +191,16 @@ def _indent(rows: list[Row], parser: LayoutParser) -> None:
             elif place == 0 and piece.item:
                 row.indent = frame.inner + (STEP if _within(piece.start, variants) else 0)
             elif place == 0:
-                row.indent = frame.inner + (STEP if frame.items else 0)
+                block = piece.kind == "LBRACE" and piece.start not in parser.tight
+                row.continued = STEP if frame.items and not block else 0
+                row.indent = frame.inner + row.continued
             piece.gap = 0 if piece.start in parser.glued else _gap(before, piece, frame, closed)
             piece.depth = len(frames) if frame.braces else -len(frames)
             frame.items = frame.items or piece.item
             if piece.kind in ("LPAR", "LSQB", "LBRACE"):
                 tight = piece.kind != "LBRACE" or piece.start in parser.tight
-                frames.append(Frame(row.indent, row.indent + STEP, tight, piece.kind == "LBRACE"))
+                outer = row.indent - (0 if tight else row.continued)
+                frames.append(Frame(outer, outer + STEP, tight, piece.kind == "LBRACE"))
             before = piece
     for row, below in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
         if row.pieces[0].kind == "comment" and below.pieces[0].kind not in ("RPAR", "RSQB", "RBRACE"):

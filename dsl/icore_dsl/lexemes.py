@@ -6,9 +6,9 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from icore_dsl.mistakes import P007, P008, Mistake
+from icore_dsl.mistakes import MAX_MISTAKES, P007, P008, Mistake
 from icore_dsl.source import Lines
-from icore_dsl.syntax import Comment
+from icore_dsl.syntax import Comment, Span
 
 OPERATORS = (
     "..", "->", ":=", "~>", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "=", ":", ",", ";", ".", "(", ")", "[", "]", "{", "}",
@@ -44,12 +44,16 @@ class Lexeme:
 
 @dataclass(slots=True)
 class Cut:
-    """The lexemes of a text (the last is `END`), its comments, and what could not be read, with the places that were skipped."""
+    """The lexemes of a text (the last is `END`), its comments, and what could not be read, with the places that were skipped.
+
+    `last` is the last unreadable word and where it ends.
+    """
 
     lexemes: list[Lexeme]
     comments: list[Comment]
     mistakes: list[Mistake]
     skipped: list[int]
+    last: tuple[str, int] = ("", -1)
 
 
 def _unknown(character: str) -> str:
@@ -67,6 +71,17 @@ _HINTS = {
 }  # fmt: skip
 
 
+def _unreadable(found: Cut, kind: str, word: str, start: int, span: Span) -> None:
+    """Reports characters that are no lexeme; the same character again and again only once."""
+    if kind == "glued":
+        found.mistakes.append(Mistake(P007, span, f"`{word}` is neither a number nor a name", "put a space after the number"))
+    elif kind == "open":
+        found.mistakes.append(Mistake(P008, span, f"this text has no closing `{word[0]}`", f"end it with `{word[0]}` on the same line"))
+    elif not (found.mistakes and found.last == (word, start)):
+        found.mistakes.append(Mistake(P007, span, _unknown(word), _HINTS.get(word, "")))
+    found.last = (word, start + len(word))
+
+
 def cut(text: str, lines: Lines) -> Cut:
     """Cuts a text. Unreadable characters are reported and skipped, so that parsing can go on."""
     found = Cut([], [], [], [])
@@ -78,22 +93,15 @@ def cut(text: str, lines: Lines) -> Cut:
         if kind == "space":
             first = first or "\n" in match.group()
             continue
-        if kind in ("comment", "glued", "open", "bad"):
-            span = lines.span(start, end)
-            if kind == "comment":
-                comment = match.group().rstrip()
-                found.comments.append(Comment(comment, first, lines.span(start, start + len(comment))))
-            elif kind == "glued":
-                message = f"`{match.group()}` is neither a number nor a name"
-                found.mistakes.append(Mistake(P007, span, message, "put a space after the number"))
-            elif kind == "open":
-                mark = match.group()[0]
-                found.mistakes.append(Mistake(P008, span, f"this text has no closing `{mark}`", f"end it with `{mark}` on the same line"))
-            elif not (found.skipped and found.skipped[-1] == start - 1 and text[start - 1] == match.group()):
-                found.mistakes.append(Mistake(P007, span, _unknown(match.group()), _HINTS.get(match.group(), "")))
-            if kind != "comment":
-                found.skipped.append(start)
-                first = False
+        if kind == "comment":
+            comment = match.group().rstrip()
+            found.comments.append(Comment(comment, first, lines.span(start, start + len(comment))))
+            continue
+        if kind in ("glued", "open", "bad"):
+            if len(found.mistakes) < MAX_MISTAKES:
+                _unreadable(found, kind, match.group(), start, lines.span(start, end))
+            found.skipped.append(start)
+            first = False
             continue
         word = match.group()
         if kind == "NAME" and not word.isascii():

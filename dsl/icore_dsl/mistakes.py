@@ -54,6 +54,9 @@ class LanguageError(Exception):
         super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
 
 
+MAX_MISTAKES = 50
+"""After this many mistakes in its syntax a file is read no further."""
+
 SHOWN = 160
 """Longer source lines are cut in messages, to this many characters around the mistake."""
 

@@ -18,7 +18,7 @@ from icore_dsl import source
 from icore_dsl.automaton import Tables, tables_from_plain
 from icore_dsl.declare import Declarations
 from icore_dsl.lexemes import OPERATORS, cut
-from icore_dsl.mistakes import Mistake, render
+from icore_dsl.mistakes import MAX_MISTAKES, Mistake, render
 from icore_dsl.recover import Parser
 from icore_dsl.source import Lines
 from icore_dsl.syntax import Module
@@ -154,7 +154,7 @@ def parse_with(kind: type[AnyParser], text: str, file: str) -> tuple[Parsed, Any
     header, decls = parser.run()
     module = builder.finish(header, decls, tuple(pieces.comments)) if header is not None else None
     mistakes = sorted(pieces.mistakes + parser.mistakes + builder.mistakes, key=lambda mistake: (mistake.span.start, str(mistake.code)))
-    return Parsed(None if mistakes else module, tuple(mistakes), module), parser
+    return Parsed(None if mistakes else module, tuple(mistakes[:MAX_MISTAKES]), module), parser
 
 
 def parse_text(text: str, file: str) -> Parsed:

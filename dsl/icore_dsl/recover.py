@@ -7,13 +7,10 @@ from bisect import bisect_left
 from icore_dsl.automaton import Automaton
 from icore_dsl.build import Token
 from icore_dsl.lexemes import Lexeme
-from icore_dsl.mistakes import P004, P005, P006, P009, P010, P011, P012, Code, Mistake
+from icore_dsl.mistakes import MAX_MISTAKES, P004, P005, P006, P009, P010, P011, P012, Code, Mistake
 from icore_dsl.source import MAX_DEPTH
 from icore_dsl.syntax import Name
 from icore_dsl.wording import expected, near_word
-
-MAX_MISTAKES = 50
-"""After this many mistakes a file is read no further."""
 
 HEADER_WORDS = ("language", "package", "theory", "library")
 
@@ -274,4 +271,4 @@ class Parser(Automaton):
         return place > 1 and self.lexemes[place - 2].text == ","
 
 
-__all__ = ["HEADER_WORDS", "MAX_MISTAKES", "Parser"]
+__all__ = ["HEADER_WORDS", "Parser"]
