@@ -170,8 +170,11 @@ def random_watchlist(system: System, random: Random) -> Watchlist:
 
 
 def systems() -> st.SearchStrategy[tuple[System, Watchlist]]:
-    def make(random: Random) -> tuple[System, Watchlist]:
+    """By seed: the parts of a system hang together too closely for shrinking to make much of it, and it takes minutes to try."""
+
+    def make(seed: int) -> tuple[System, Watchlist]:
+        random = Random(seed)
         system = random_system(random)
         return system, random_watchlist(system, random)
 
-    return st.randoms(use_true_random=False).map(make)
+    return st.integers(0, 2**32 - 1).map(make)

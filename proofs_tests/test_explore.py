@@ -439,6 +439,22 @@ def test_a_fault_is_refused_by_its_first_failing_clause_or_passes(engine: Engine
 
 
 @both
+def test_the_first_failing_clause_is_that_of_the_occurrence(engine: Engine) -> None:
+    # Label a fails by its first clause for slip(0), and only after b, by its second, for slip(1).
+    draft = Draft((0, 2))
+    slips = [draft.update("slip", draft.is_(0), (0, draft.n(1 + i)), kind=Kind.FAULT, fault="slip", binding=str(i)) for i in (0, 1)]
+    wide = draft.update("slip", draft.is_(0), (0, draft.bank.add(draft.x(), draft.n(2))), kind=Kind.FAULT, fault="slip")
+    both_ways = draft.update("slip", draft.bank.true, (0, draft.bank.add(draft.x(), draft.n(1))), kind=Kind.FAULT, fault="slip")
+    ne = draft.bank.ne
+    clauses = (Clause("a", ne(draft.x(), draft.n(1))), Clause("b", ne(draft.x(), draft.n(2))), Clause("a", ne(draft.x(), draft.n(2))))
+    found = explore(draft.system([*slips, wide], feasibility=clauses), engine=engine)
+    assert found.refusals == {("slip", "a"): 1, ("slip", "b"): 2}
+    # One update in one block: from 0 it fails a, from 1 it fails b and then a.
+    started = draft.system([both_ways], free=(0,), initially=draft.bank.lt(draft.x(), draft.n(2)), feasibility=clauses)
+    assert explore(started, engine=engine).refusals == {("slip", "a"): 1, ("slip", "b"): 1}
+
+
+@both
 def test_unaudited_lets_the_named_fault_through_and_no_other(engine: Engine) -> None:
     _, system = faulty()
     found = explore(system, mode=Unaudited(frozenset({"careless"})), engine=engine)

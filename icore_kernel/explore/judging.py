@@ -17,8 +17,8 @@ from icore_kernel.meaning.vector import evaluate_block
 from icore_kernel.system import Clause, Kind, System
 
 Mask = NDArray[np.bool_]
-Labels = dict[str, Mask]
-"""For each label that fails somewhere, in the order of judgement, the rows of an offer where it does."""
+Failures = list[tuple[str, Mask]]
+"""For each clause that fails somewhere, in the order of judgement, its label and the rows of an offer where it fails."""
 
 
 @dataclass(slots=True)
@@ -111,12 +111,12 @@ class Stepper:
         steps: list[Steps] = []
         spoilt: list[Words] = []
         for offer in offers:
-            labels = self._labels(offer, block, infeasible) if offer.update not in trusted else {}
+            failures = self._failures(offer, block, infeasible) if offer.update not in trusted else []
             rows, successors = offer.rows, offer.successors
-            if labels:
-                illegal = np.logical_or.reduce(list(labels.values()))
+            if failures:
+                illegal = np.logical_or.reduce([failing for _, failing in failures])
                 if tally is not None:
-                    self._tally_illegal(offer, labels, base, tally)
+                    self._tally_illegal(offer, failures, base, tally)
                 if self.system.updates[offer.update].kind is Kind.ENVIRONMENT:
                     spoilt.append(successors[illegal])
                 else:
@@ -144,17 +144,20 @@ class Stepper:
             else:
                 tally.violation(update.schema, "range", len(offer.undefined), base + int(offer.undefined[0]), offer.update)
 
-    def _tally_illegal(self, offer: Offer, labels: Labels, base: int, tally: Tally) -> None:
+    def _tally_illegal(self, offer: Offer, failures: Failures, base: int, tally: Tally) -> None:
         part = self._roles[offer.update]
         if part.fault:
             left = np.ones(len(offer.rows), dtype=bool)
-            for label, rows in labels.items():
+            for label, rows in failures:
                 count = int(np.count_nonzero(rows & left))
                 if count:
                     tally.refusals[part.name, label] += count
                 left &= ~rows
             return
         schema = self.system.updates[offer.update].schema
+        labels: dict[str, Mask] = {}
+        for label, rows in failures:
+            labels[label] = labels[label] | rows if label in labels else rows
         for label, rows in labels.items():
             first = base + int(offer.rows[np.argmax(rows)])
             tally.violation(schema, label, int(np.count_nonzero(rows)), first, offer.update)
@@ -190,23 +193,23 @@ class Stepper:
         rows = np.concatenate(bad)
         return _Infeasible(Run(keys[rows], words[rows]), np.concatenate(failing))
 
-    def _labels(self, offer: Offer, block: Block, infeasible: _Infeasible | None) -> Labels:
-        """Every label that fails for some row of the offer: before, after, feasibility."""
+    def _failures(self, offer: Offer, block: Block, infeasible: _Infeasible | None) -> Failures:
+        """Every clause that fails for some row of the offer: before, after, feasibility."""
         update = self.system.updates[offer.update]
-        labels: Labels = {}
+        failures: Failures = []
         if not len(offer.rows):
-            return labels
+            return failures
         if update.before:
-            _add(labels, update.before, block.take(offer.rows))
+            failures += _failing(update.before, block.take(offer.rows))
         if update.after:
-            _add(labels, update.after, Block(self.layout, offer.successors))
+            failures += _failing(update.after, Block(self.layout, offer.successors))
         if infeasible is not None:
             found, place = infeasible.run.find(keys_of(offer.successors, self._seed), offer.successors)
             if found.any():
                 failing = infeasible.failing[place] & found[:, np.newaxis]
                 for number in np.flatnonzero(failing.any(axis=0)).tolist():
-                    _merge(labels, self._clauses[number].label, failing[:, number])
-        return labels
+                    failures.append((self._clauses[number].label, failing[:, number]))
+        return failures
 
     def _remember(self, words: Words, infeasible: _Infeasible) -> None:
         """Committed successors that are illegal: the infeasible ones are known as such from now on."""
@@ -215,13 +218,6 @@ class Stepper:
         self.infeasible.add(*self.infeasible.absent(keys[found], words[found]))
 
 
-def _add(labels: Labels, clauses: tuple[Clause, ...], block: Block) -> None:
-    asked = [clause for clause in clauses if not clause.formula.is_true]
-    for clause, value in zip(asked, evaluate_block([clause.formula for clause in asked], block.column, len(block)), strict=True):
-        if not value.all():
-            _merge(labels, clause.label, ~value)
-
-
-def _merge(labels: Labels, label: str, rows: Mask) -> None:
-    known = labels.get(label)
-    labels[label] = rows if known is None else known | rows
+def _failing(clauses: tuple[Clause, ...], block: Block) -> Failures:
+    values = evaluate_block([clause.formula for clause in clauses], block.column, len(block))
+    return [(clause.label, ~value) for clause, value in zip(clauses, values, strict=True) if not value.all()]
