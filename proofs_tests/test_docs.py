@@ -69,6 +69,14 @@ def test_output_in_the_documentation_is_what_the_program_prints(name: str, tmp_p
         assert without_seconds(block) == without_seconds(printed)
 
 
+def test_the_program_in_the_readme_runs_and_prints_the_verdict(tmp_path: Path) -> None:
+    (program,) = re.findall(r"^```python\n(.*?)^```$", (CHECKOUT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    folder = folder_with_examples(tmp_path)
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Verdict.HOLDS ")
+
+
 def test_blocks_are_found_and_a_wrong_one_is_noticed(tmp_path: Path) -> None:
     document = "words\n```\n$ icore init x\nwrote nothing\n```\n```sh\n$ icore fmt y\n```\n```\nicore check z\n```\n"
     assert BLOCK.findall(document) == ["$ icore init x\nwrote nothing\n", "$ icore fmt y\n"]
