@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from icore_kernel.theory_files import theory_directory
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 # The nightly setting looks for longer; CI's examples are derandomised, so that a red run can be repeated.
@@ -46,3 +48,9 @@ def icore(tmp_path: Path) -> Icore:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def theory() -> Path:
+    """The folder whose theory a test is about. `test_claims.py` calls such tests again with a folder that lacks a clause."""
+    return theory_directory()

@@ -187,7 +187,7 @@ class Primitives:
                 return [c.certificate for c in ev.claimed_by.get(other, ())] if position == 0 else [c.assertion for c in ev.claims_of.get(other, ())]
             case "premise" if position == 1:
                 found = [p.target for p in ev.premises_of.get(other, ()) if p.target is not None]
-                return [*found, *self._read_assertions(other)]
+                return dict.fromkeys([*found, *(assertion for assertion, _ in self._read_assertions(other))])
             case "about" if position == 0:
                 return ev.about.get(other, ())
             case "neutralizes" if position == 0:
@@ -297,7 +297,7 @@ class Primitives:
         if not isinstance(certificate, Element) or not isinstance(target, Element):
             return False
         if target.sort == "Assertion":
-            return target in self._read_assertions(certificate)
+            return self.alg.any_of(where for assertion, where in self._read_assertions(certificate) if assertion is target)
         ways = [
             True if p.where is None else self.ev.value(p.where, p.env, False)
             for p in self.evidence.premises_of[certificate]
@@ -305,11 +305,14 @@ class Primitives:
         ]
         return self.alg.any_of(ways)
 
-    def _read_assertions(self, certificate: Element) -> list[Element]:
-        """Assertions that a premise formula (not captured) reads: `status(p) == accepted` reads status(p)."""
-        found: list[Element] = []
+    def _read_assertions(self, certificate: Element) -> list[tuple[Element, Value]]:
+        """Assertions that a premise formula (not captured) reads, and where: `status(p) == accepted for p where …` reads status(p)."""
+        found: list[tuple[Element, Value]] = []
         for premise in self.evidence.premises_of.get(certificate, ()):
             if premise.formula is None or premise.captured:
+                continue
+            where = True if premise.where is None else self.ev.value(premise.where, premise.env, False)
+            if where is False:
                 continue
             for call in calls(premise.formula):
                 kind = {"status": "status", "assignee": "assignment"}.get(call.name)
@@ -323,7 +326,7 @@ class Primitives:
                     continue
                 assertion = self.evidence.assertion(kind, args)
                 if assertion is not None:
-                    found.append(assertion)
+                    found.append((assertion, where))
         return found
 
     def neutralizes(self, certificate: Value, other: Value) -> Value:
