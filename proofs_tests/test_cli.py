@@ -498,6 +498,15 @@ def test_a_mistake_is_shown_with_its_line_and_carets(icore: Icore, tmp_path: Pat
     )
 
 
+def test_mistakes_of_syntax_and_of_names_are_wrong_input_alike(icore: Icore, tmp_path: Path) -> None:
+    (tmp_path / "syntax.icore").write_text('language 1\npackage A "1.0"\nagents { ana\n', encoding="utf-8")
+    done = icore("check", "--format", "json", "syntax.icore")
+    assert done.returncode == 2, done.stderr
+    record = json.loads(done.stdout)
+    assert record["verdict"] is None
+    assert [mistake["code"][0] for mistake in record["mistakes"]] == ["P"]
+
+
 # ---- init and fmt ----
 
 
