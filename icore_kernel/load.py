@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from icore_dsl.mistakes import Mistake
-from icore_dsl.parse import parse_file
+from icore_dsl.mistakes import LanguageError, Mistake
+from icore_dsl.parse import parse_text
+from icore_dsl.source import read_source
 from icore_dsl.syntax import ImportDecl, Module
 from icore_kernel.system import System
 from icore_kernel.terms.term import TermBank
@@ -47,11 +48,20 @@ def load_theory(folder: Path | None = None) -> tuple[Module, ...]:
         raise FileNotFoundError(2, "no *.icore files here", str(directory))
     modules: list[Module] = []
     for file in files:
-        parsed = parse_file(file)
-        if parsed.module is None or parsed.mistakes:
-            raise InputError(parsed.mistakes, parsed.text)
-        modules.append(parsed.module)
+        modules.append(read_module(file))
     return tuple(modules)
+
+
+def read_module(file: Path) -> Module:
+    """One parsed file. Raises InputError for its mistakes, OSError where it cannot be read."""
+    try:
+        text = read_source(file)
+    except LanguageError as wrong:
+        raise InputError(wrong.mistakes, wrong.text) from wrong
+    parsed = parse_text(text, str(file))
+    if parsed.module is None or parsed.mistakes:
+        raise InputError(parsed.mistakes, text)
+    return parsed.module
 
 
 def load(path: str | Path, *, settings: Mapping[str, str] | None = None, theory: Path | None = None) -> Loaded:
@@ -65,20 +75,18 @@ def load(path: str | Path, *, settings: Mapping[str, str] | None = None, theory:
 
     file = Path(path)
     given = dict(settings or {})
-    parsed = parse_file(file)
-    if parsed.module is None or parsed.mistakes:
-        raise InputError(parsed.mistakes, parsed.text)
+    package = read_module(file)
     modules = load_theory(theory)
     if theory is not None:
         _refuse(check_theory(modules), {m.file: m.text for m in modules})
-    libraries = _libraries(file, parsed.module)
-    _refuse(check(parsed.module, modules, libraries, given), {m.file: m.text for m in (parsed.module, *libraries.values())})
-    _settings(parsed.module, given)
+    libraries = _libraries(file, package)
+    _refuse(check(package, modules, libraries, given), {m.file: m.text for m in (package, *libraries.values())})
+    _settings(package, given)
     try:
-        grounded = ground(parsed.module, modules, libraries, given)
+        grounded = ground(package, modules, libraries, given)
     except GroundingError as wrong:
         raise UsageError(str(wrong)) from wrong
-    return Loaded(file, parsed.module, modules, grounded.system, grounded.bank, given)
+    return Loaded(file, package, modules, grounded.system, grounded.bank, given)
 
 
 def _refuse(mistakes: tuple[Mistake, ...], texts: Mapping[str, str]) -> None:
@@ -95,11 +103,8 @@ def _libraries(file: Path, package: Module) -> dict[str, Module]:
         target = file.parent / name
         if name in found or not target.is_file():
             continue
-        parsed = parse_file(target)
-        if parsed.module is None or parsed.mistakes:
-            raise InputError(parsed.mistakes, parsed.text)
-        found[name] = parsed.module
-        open_paths.extend(d.path for d in parsed.module.decls if isinstance(d, ImportDecl))
+        found[name] = read_module(target)
+        open_paths.extend(d.path for d in found[name].decls if isinstance(d, ImportDecl))
     return found
 
 

@@ -51,7 +51,11 @@ class Field:
     domain: Domain
     index: int
     root: bool = True
-    """Whether it always belongs to the slice (status, assignee, off marker, coverage, evidence identity)."""
+    """Whether it always belongs to the slice (status, assignee, off marker, coverage, evidence identity), and runs print it."""
+    kind: str = ""
+    """What it is a coordinate of: `status`, `assignee`, `certificate`, `ifield` … (the first item of its slot's key)."""
+    owner: str = ""
+    """The name of the declaration it belongs to: an input, an artifact, a certificate schema, a relation."""
 
 
 @dataclass(frozen=True, slots=True)
