@@ -19,7 +19,7 @@ MOST = 400
 
 @dataclass
 class Draft:
-    """The parts from which random formulas are made."""
+    """The parts from which random formulas are made: the fields that may move, each with its variable in the same place."""
 
     bank: TermBank
     random: Random
@@ -80,8 +80,15 @@ class Draft:
 def random_system(random: Random) -> System:
     bank = TermBank()
     fields: list[Field] = []
+    wide: list[Field] = []
     size = 1
-    for index in range(random.randint(3, 6)):
+    several_words = random.random() < 0.3
+    for _ in range(random.randint(3, 6)):
+        index = len(fields) + len(wide)
+        if several_words and random.random() < 0.6:
+            # 62 bits that nothing reads or writes, between the fields that move.
+            wide.append(Field(f"f{index}", Domain(DomainKind.INT, 0, 2**62 - 1), index))
+            index += 1
         options = [n for n in (1, 2, 3, 3, 4, 4, 5) if size * n <= MOST]
         values = random.choice(options)
         size *= values
@@ -100,8 +107,8 @@ def random_system(random: Random) -> System:
     return System(
         name="Random",
         version="1",
-        fields=tuple(fields),
-        initial=tuple(random.randint(f.domain.lo, f.domain.hi) for f in fields),
+        fields=(every := tuple(sorted((*fields, *wide), key=lambda f: f.index))),
+        initial=tuple(random.randint(f.domain.lo, f.domain.hi) for f in every),
         free=free,
         initially=bank.true if random.random() < 0.7 else draft.formula(1),
         updates=updates,
@@ -118,7 +125,7 @@ def _update(draft: Draft, number: int) -> GroundUpdate:
     writes: list[Write] = []
     inside: list[Term] = []
     for field in random.sample(draft.fields, random.randint(1, 2)):
-        domain, variable = field.domain, draft.variables[field.index]
+        domain, variable = field.domain, draft.variables[draft.fields.index(field)]
         value: Term
         if domain.kind is DomainKind.BOOL:
             value = random.choice((bank.true, bank.false, bank.not_(variable), draft.atom()))
@@ -155,7 +162,7 @@ def _update(draft: Draft, number: int) -> GroundUpdate:
 def random_watchlist(system: System, random: Random) -> Watchlist:
     """Checks, sightings, measures, ends and outcomes over the fields of a system made by `random_system`."""
     bank = TermBank()
-    fields = list(system.fields)
+    fields = [field for field in system.fields if field.domain.size <= MOST]
     variables = [bank.variable(f.name, f.index, f.domain.lo, f.domain.hi, f.domain.kind is DomainKind.BOOL) for f in fields]
     draft = Draft(bank, random, fields, variables)
     den = bank.add(bank.absolute(draft.integer()), bank.integer(1))
