@@ -127,15 +127,24 @@ class PropertyKind(Enum):
     INVARIANT = "invariant"
     REACHABLE = "reachable"
     UNREACHABLE = "unreachable"
+    TERMINATION = "termination"
+    SETTLEMENT = "settlement"
+    STABILITY = "order stability"
+    EVENTUALLY = "eventually"
+    LEADSTO = "leadsto"
+    CONTROLLABLE = "controllable"
     UNDECIDED = "undecided"
     """Parsed and type-checked, answered `unknown: not decided by this version`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A declared property. INVARIANT: formula in every reachable state; REACHABLE/UNREACHABLE: in some / in none.
+    """A declared property. INVARIANT: formula in every reachable state; REACHABLE/UNREACHABLE: in some / in none;
+    EVENTUALLY: every fair run meets it; LEADSTO: what satisfies it is followed by `goal`; CONTROLLABLE: the agents can
+    bring it about. TERMINATION, SETTLEMENT and STABILITY have no formula.
 
-    `parts` splits an implication for vacuity (the antecedents that must hold somewhere).
+    `antecedents` are what must hold somewhere, or the property holds for no reason (vacuity).
+    `given`: frozen choices of STABILITY, each a tuple of paths (`("assign.m",)`, `("finish", "fail")`); `on`: what it observes.
     """
 
     kind: PropertyKind
@@ -146,7 +155,10 @@ class Property:
     text: str = ""
     expect_violated: bool = False
     what: str = ""
-    """For UNDECIDED: what it is (`leadsto`, `termination`, `order stability`, …)."""
+    """For UNDECIDED: what it is."""
+    goal: Term | None = None
+    given: tuple[tuple[str, ...], ...] = ()
+    on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +231,8 @@ class System:
     allowed: tuple[tuple[str, str | None, str], ...] = ()
     """`allow`: kind, subject (None: all), reason."""
     expect_violated: tuple[str, ...] = ()
+    fairness: tuple[tuple[str, str], ...] = ()
+    """`fair`: (weak or strong, update schema), beyond the weak fairness that agents and the monitor have anyway."""
     silent: tuple[str, ...] = ()
     """Update schemas that no binding can ever enable: dropped while grounding."""
     sliced: tuple[str, ...] = ()

@@ -68,6 +68,25 @@ class Run:
     steps: tuple[Step, ...]
     offending: Step | None = None
     """The occurrence that may not commit, where the violation is a refused or illegal step after `steps`."""
+    cycle: tuple[Step, ...] = ()
+    """Of a run that goes on for ever: what it repeats after `steps`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Where two orders, or two choices, settle apart (appendix B). The run of the result leads to it.
+
+    `choice`: the two updates are alternatives for the same work, so the divergence is a choice and not a matter of order.
+    `conflict`: the fields that one writes and the other reads or writes. `settlements`: field, value after the first
+    side, value after the second, where they differ. `continuations`: what each side does from there until it settles.
+    """
+
+    first: Step
+    second: Step
+    choice: bool
+    conflict: tuple[str, ...]
+    settlements: tuple[tuple[str, str, str], ...]
+    continuations: tuple[tuple[Step, ...], tuple[Step, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +133,7 @@ class Result:
     run: Run | None = None
     reasons: tuple[Reason, ...] = ()
     engine: str = ""
+    fork: Fork | None = None
     repair: str = ""
     """What would repair it, where something is known."""
     not_guaranteed: str = ""

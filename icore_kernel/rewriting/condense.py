@@ -120,7 +120,7 @@ def condense(graph: Quotient, classes: array[int] | None = None) -> Condensation
 
 def merged(a: int, b: int) -> int:
     """The only thing that both sides reach, NONE when neither reaches any, MANY otherwise."""
-    if a == NONE or a == b:
+    if a in (NONE, b):
         return b
     if b == NONE:
         return a

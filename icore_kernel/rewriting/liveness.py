@@ -1,0 +1,182 @@
+"""Runs that go on for ever without reaching a goal: fair lassos, and fair ends (A.7's fairness, per occurrence).
+
+An occurrence is one ground update. Weakly fair: it may not be enabled from some point on and never taken. Strongly fair:
+it may not be enabled again and again and never taken. The environment and faults are not fair unless declared so: a run may
+end where only they could move.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from icore_kernel.rewriting.graph import Quotient
+
+
+class Fairness(Enum):
+    UNFAIR = "unfair"
+    WEAK = "weak"
+    STRONG = "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class Escape:
+    """A fair run that never meets the goal: it comes to `state` and ends there (`cycle` empty), or goes round `cycle`,
+    (update, target) steps from `state` back to it."""
+
+    state: int
+    cycle: tuple[tuple[int, int], ...] = ()
+
+
+def escape(graph: Quotient, goal: Callable[[int], bool], starts: Sequence[int], fairness: Sequence[Fairness]) -> Escape | None:
+    """A fair run from one of `starts` (those outside the goal) that stays outside the goal for ever, or None.
+
+    Ends come before cycles, nearer ones before farther ones. `fairness[u]` for every ground update.
+    """
+    region = reachable(graph, [s for s in starts if not goal(s)], lambda s: not goal(s))
+    for state in region:  # in breadth-first order
+        if all(fairness[u] is Fairness.UNFAIR for u, _ in graph.out(state)):
+            return Escape(state)
+    inside = set(region)
+    for component in _components(graph, region, inside):
+        found = _fair(graph, component, fairness)
+        if found is not None:
+            return found
+    return None
+
+
+def reachable(graph: Quotient, starts: Sequence[int], allowed: Callable[[int], bool]) -> list[int]:
+    """States reachable from `starts` through allowed states, in breadth-first order."""
+    seen = dict.fromkeys(starts)
+    queue = deque(starts)
+    while queue:
+        state = queue.popleft()
+        for _, target in graph.out(state):
+            if target not in seen and allowed(target):
+                seen[target] = None
+                queue.append(target)
+    return list(seen)
+
+
+def _fair(graph: Quotient, component: list[int], fairness: Sequence[Fairness]) -> Escape | None:
+    """A fair cycle through a strongly connected set with a step in it, or None. Strong fairness removes states and recurses."""
+    pending = [component]
+    while pending:
+        states = pending.pop()
+        inside = set(states)
+        taken: dict[int, tuple[int, int]] = {}
+        disabled: dict[int, int] = {}
+        enabled: dict[int, int] = {}
+        for state in states:
+            here = set()
+            for update, target in graph.out(state):
+                here.add(update)
+                if target in inside:
+                    taken.setdefault(update, (state, target))
+            for update in here:
+                enabled[update] = enabled.get(update, 0) + 1
+        if not taken:
+            continue
+        starved_weak = [u for u, n in enabled.items() if fairness[u] is not Fairness.UNFAIR and u not in taken and n == len(states)]
+        if starved_weak:
+            continue  # any smaller cycle starves it too
+        starved = [u for u in enabled if fairness[u] is Fairness.STRONG and u not in taken]
+        if starved:
+            kept = [s for s in states if not any(u in starved for u, _ in graph.out(s))]
+            pending.extend(_components(graph, kept, set(kept)))
+            continue
+        for update, count in enabled.items():
+            if fairness[update] is Fairness.WEAK and update not in taken and count < len(states):
+                disabled[update] = next(s for s in states if all(u != update for u, _ in graph.out(s)))
+        return _tour(graph, states, inside, [taken[u] + (u,) for u in taken if fairness[u] is not Fairness.UNFAIR], list(disabled.values()))
+    return None
+
+
+def _tour(graph: Quotient, states: list[int], inside: set[int], steps: list[tuple[int, int, int]], visits: list[int]) -> Escape:
+    """A closed walk that takes every step and visits every state it was given; at least one step long."""
+    first = steps[0][0] if steps else states[0]
+    walk: list[tuple[int, int]] = []
+    at = first
+    for state, target, update in steps:
+        walk.extend(_way(graph, at, state, inside))
+        walk.append((update, target))
+        at = target
+    for state in visits:
+        walk.extend(_way(graph, at, state, inside))
+        at = state
+    if not walk:
+        update, target = next((u, t) for u, t in graph.out(first) if t in inside)
+        walk.append((update, target))
+        at = target
+    walk.extend(_way(graph, at, first, inside))
+    return Escape(first, tuple(walk))
+
+
+def _way(graph: Quotient, source: int, goal: int, inside: set[int]) -> list[tuple[int, int]]:
+    """A shortest way inside a strongly connected set."""
+    if source == goal:
+        return []
+    came: dict[int, tuple[int, int]] = {source: (-1, -1)}
+    queue = deque([source])
+    while queue:
+        state = queue.popleft()
+        for update, target in graph.out(state):
+            if target in inside and target not in came:
+                came[target] = (state, update)
+                if target == goal:
+                    queue.clear()
+                    break
+                queue.append(target)
+    way: list[tuple[int, int]] = []
+    state = goal
+    while state != source:
+        previous, update = came[state]
+        way.append((update, state))
+        state = previous
+    return way[::-1]
+
+
+def _components(graph: Quotient, states: Sequence[int], inside: set[int]) -> list[list[int]]:
+    """Strongly connected components with a step inside, of the subgraph on `inside` (Tarjan, iterative)."""
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    on_stack: set[int] = set()
+    stack: list[int] = []
+    found: list[list[int]] = []
+    for root in states:
+        if root in index:
+            continue
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        work = [(root, graph.out(root))]
+        while work:
+            state, out = work[-1]
+            for _, target in out:
+                if target not in inside:
+                    continue
+                if target not in index:
+                    index[target] = low[target] = len(index)
+                    stack.append(target)
+                    on_stack.add(target)
+                    work.append((target, graph.out(target)))
+                    break
+                if target in on_stack:
+                    low[state] = min(low[state], index[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[state])
+                if low[state] == index[state]:
+                    component = []
+                    while True:
+                        top = stack.pop()
+                        on_stack.discard(top)
+                        component.append(top)
+                        if top == state:
+                            break
+                    if len(component) > 1:
+                        found.append(component)
+    return found
