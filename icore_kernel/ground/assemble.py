@@ -15,25 +15,28 @@ from icore_kernel.ground.context import declare_context
 from icore_kernel.ground.effects import Effects, bindings, touched
 from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.evidence import gather
+from icore_kernel.ground.fixpoint import PLACEHOLDERS
 from icore_kernel.ground.late import late_names, mentions
-from icore_kernel.ground.primitives import Primitives
+from icore_kernel.ground.primitives import Primitives, UpdateFacts
 from icore_kernel.ground.properties import Properties
+from icore_kernel.ground.relations import CONTRIBUTES
 from icore_kernel.ground.slots import Slots
 from icore_kernel.ground.universe import Universe
-from icore_kernel.ground.values import Algebra, Element, GroundingError
+from icore_kernel.ground.values import Algebra, Element, GroundingError, Value
 from icore_kernel.ground.variations import Variation
-from icore_kernel.ground.words import CONTRIBUTES
 from icore_kernel.ground.world import declare
-from icore_kernel.system import Clause, GroundUpdate, Kind, System
+from icore_kernel.system import GroundUpdate, Kind, System
 from icore_kernel.terms.term import TermBank
 
 MOST_OBLIGATIONS = 2_000
 MOST_OCCURRENCES = 200_000
 
+Occurrence = tuple[Variation, dict[str, Value]]
+
 
 @dataclass(frozen=True)
 class Grounded:
-    """A `System`, the bank its terms live in, and the number of occurrences before empty guards were dropped."""
+    """A `System`, and the bank its terms live in."""
 
     system: System
     bank: TermBank
@@ -55,9 +58,11 @@ def ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[s
     primitives = Primitives(universe, evaluator, algebra, slots, evidence)
     evaluator.words = primitives
     _audit(decls, evaluator, primitives)
-    declare_context(primitives)
-    updates, silent = _updates(primitives, theory)
+    context = declare_context(primitives)
+    if len(slots.fields) > PLACEHOLDERS:
+        raise GroundingError(f"{len(slots.fields)} fields that can change: this version grounds at most {PLACEHOLDERS}")
     clauses = Clauses(primitives, theory)
+    updates, silent = _updates(primitives)
     properties = Properties(primitives, decls)
     system = System(
         name=package.name,
@@ -65,7 +70,7 @@ def ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[s
         fields=tuple(slots.fields),
         initial=tuple(slots.initial),
         free=tuple(slots.free),
-        initially=properties.initially(),
+        initially=bank.and_(properties.initially(), context),
         updates=tuple(_legal(clauses, element, update) for element, update in updates),
         feasibility=clauses.of("feasibility"),
         soundness=clauses.of("soundness"),
@@ -132,39 +137,41 @@ def _audit(decls: tuple[s.Decl, ...], evaluator: Evaluator, primitives: Primitiv
                         primitives.audit[entry.key] = value
 
 
-def _updates(primitives: Primitives, theory: tuple[s.Module, ...]) -> tuple[list[tuple[Element, GroundUpdate]], list[str]]:
+def _updates(primitives: Primitives) -> tuple[list[tuple[Element, GroundUpdate]], list[str]]:
     """Ground updates; those whose guards ask about Acc, Rej or enabledness come last and are no Updates to the theory (decision 12)."""
     universe, evaluator = primitives.u, primitives.ev
     effects = Effects(primitives)
-    late = late_names(universe, theory)
-    early_ones: list[tuple[Variation, dict[str, object]]] = []
-    late_ones: list[tuple[Variation, dict[str, object]]] = []
+    late = late_names(universe)
+    early_ones: list[Occurrence] = []
+    late_ones: list[Occurrence] = []
     for variation, env in bindings(universe, evaluator):
-        (late_ones if mentions(variation, late) else early_ones).append((variation, dict(env)))
+        (late_ones if mentions(variation, late) else early_ones).append((variation, env))
         if len(early_ones) + len(late_ones) > MOST_OCCURRENCES:
             raise GroundingError(f"more than {MOST_OCCURRENCES} occurrences of updates: too many to ground")
     found: list[tuple[Element, GroundUpdate]] = []
     schemas: dict[str, bool] = {}
-    facts_by_element = {}
+    facts_of: dict[Element, UpdateFacts] = {}
+    updates: list[Element] = []
     for number, (variation, env) in enumerate([*early_ones, *late_ones]):
         if number == len(early_ones):
-            _publish(primitives, facts_by_element)
-        made = effects.ground(variation, env, number)  # type: ignore[arg-type]
+            _publish(primitives, facts_of, updates)
+        made = effects.ground(variation, env, number)
         schemas[variation.schema] = schemas.get(variation.schema, False) or made is not None
         if made is None:
             continue
         update, facts = made
-        facts_by_element[facts.element] = facts
+        facts_of[facts.element] = facts
         if update.kind is not Kind.FAULT and number < len(early_ones):
-            universe.ground_updates += (facts.element,)
+            updates.append(facts.element)
         found.append((facts.element, update))
-    _publish(primitives, facts_by_element)
+    _publish(primitives, facts_of, updates)
     return found, [name for name, some in schemas.items() if not some]
 
 
-def _publish(primitives: Primitives, facts: dict) -> None:  # type: ignore[type-arg]
-    """Only updates that are neither faults nor late may be asked for by the theory; the rest answer for themselves."""
+def _publish(primitives: Primitives, facts: Mapping[Element, UpdateFacts], updates: list[Element]) -> None:
+    """Every update answers for itself; the theory quantifies over those that are neither faults nor late."""
     primitives.updates.update(facts)
+    primitives.u.ground_updates = tuple(updates)
 
 
 def _legal(clauses: Clauses, element: Element, update: GroundUpdate) -> GroundUpdate:
@@ -183,8 +190,3 @@ def _counts(universe: Universe, decls: tuple[s.Decl, ...], updates: list[tuple[E
         "declarations": len(decls),
         "certificates": len(universe.certificates),
     }
-
-
-def whole(clauses: tuple[Clause, ...], bank: TermBank) -> Clause:
-    """The conjunction of clauses as one, for reports."""
-    return Clause("all", bank.conj([c.formula for c in clauses]))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 from icore_dsl import syntax as s
 from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.universe import Function, Instance, Universe, Work, instance_name, parameters
-from icore_kernel.ground.values import Algebra, Element, GroundingError, SetValue, Value
+from icore_kernel.ground.values import Algebra, Element, GroundingError, SetValue, Value, show_value
 
 Modules = tuple[s.Module, ...]
 
@@ -32,7 +32,10 @@ def declarations(package: s.Module, libraries: Mapping[str, s.Module]) -> tuple[
     return tuple(found)
 
 
-def build(package: s.Module, decls: tuple[s.Decl, ...], theory: Modules, settings: Mapping[str, str], algebra: Algebra) -> tuple[Universe, Evaluator]:
+def build(
+    package: s.Module, decls: tuple[s.Decl, ...], theory: Modules, settings: Mapping[str, str], algebra: Algebra
+) -> tuple[Universe, Evaluator]:
+    """The universe, filled, and an evaluator in it. Raises GroundingError for a parameter outside its range."""
     universe = Universe()
     evaluator = Evaluator(universe, algebra)
     universe.constants.update(parameters(package.params, settings))
@@ -40,6 +43,11 @@ def build(package: s.Module, decls: tuple[s.Decl, ...], theory: Modules, setting
         if param.name not in universe.constants and param.default is not None:
             universe.constants[param.name] = evaluator.static(param.default, universe.constants)
     universe.names.update(universe.constants)
+    for param in package.params:
+        values = domain_of(param.sort, evaluator, universe, universe.constants)
+        if universe.constants.get(param.name) not in values:
+            shown = show_value(universe.constants.get(param.name))
+            raise GroundingError(f"{param.name} = {shown} is outside {show_value(values[0])}..{show_value(values[-1])}")
     for table in (universe.statuses, universe.markers):
         universe.names.update(table)
         universe.theory_names.update(table)
@@ -104,10 +112,10 @@ class _Builder:
             return
         for item in decl.items:
             for key in [None] if item.index is None else self.domain(item.index.sort, {}):
-                name = item.name if item.index is None else f"{item.name}[{_plain(key)}]"
+                name = item.name if item.index is None else f"{item.name}[{show_value(key)}]"
                 element = Element("Obligation", name, len(self.u.works))
                 starts = item.starts or "open"
-                self.u.works[element] = Work(element, item.type, item, {}, item.required, item.latent, starts, None)
+                self.u.works[element] = Work(element, item.type, item, {}, item.required, item.latent, starts, None, key)
                 if item.index is None:
                     self.u.names[item.name] = element
                 else:
@@ -117,8 +125,9 @@ class _Builder:
         """After all elements have names, so that values may mention any of them."""
         if not isinstance(decl, s.ObligationsDecl):
             return
-        for element, work in self.u.works.items():
-            if not any(work.decl is item for item in decl.items):
+        items = {id(item) for item in decl.items}
+        for work in self.u.works.values():
+            if id(work.decl) not in items:
                 continue
             given = {a.name: a.value for a in work.decl.values}
             env = self._index_env(work)
@@ -129,14 +138,10 @@ class _Builder:
                 work.statics["weight"] = self.ev.static(given["weight"], env) if "weight" in given else Fraction(1)
             if work.decl.assigned is not None:
                 work.assigned = self.ev.static(work.decl.assigned, env)
-            del element
 
     def _index_env(self, work: Work) -> dict[str, Value]:
         index = work.decl.index
-        if index is None or not index.name:
-            return {}
-        key = next(k for k, e in self.u.families[work.decl.name].items() if e is work.element)
-        return {index.name: key}
+        return {} if index is None or not index.name else {index.name: work.key}
 
     def slots(self, decl: s.Decl) -> None:
         if isinstance(decl, s.SlotDecl):
@@ -179,7 +184,7 @@ class _Builder:
                 if not condition.is_true:
                     raise GroundingError(f"{chain.span}: a fact must not depend on the state")
                 ends = [self._ends(link, dict(env)) for link in chain.links]
-                for left, right in zip(ends, ends[1:], strict=False):
+                for left, right in pairwise(ends):
                     pairs.update(product(left, right))
 
     def _ends(self, link: s.Expr, env: dict[str, Value]) -> list[Element]:
@@ -190,6 +195,8 @@ class _Builder:
     def functions(self, decl: s.Decl) -> None:
         if isinstance(decl, s.FunctionDecl):
             self.u.functions[decl.name] = Function(decl, False)
+            if decl.kind not in {"define", "least"}:
+                self.u.valuations.setdefault(decl.kind, []).append(Function(decl, False))
 
     def rest(self, decl: s.Decl) -> None:
         if isinstance(decl, s.ClockDecl):
@@ -231,7 +238,3 @@ def domain_of(sort: s.Sort, evaluator: Evaluator, universe: Universe, env: Mappi
             return (None, *domain_of(sort.item, evaluator, universe, env))
         case s.SortSet():
             raise GroundingError(f"{sort.span}: a set is no element")
-
-
-def _plain(value: Value) -> str:
-    return str(value)

@@ -7,8 +7,9 @@ from itertools import product
 
 from icore_dsl import syntax as s
 from icore_kernel.ground.build import domain_of
+from icore_kernel.ground.fixpoint import unsettled
 from icore_kernel.ground.primitives import Primitives
-from icore_kernel.ground.values import Element, Value, show_value
+from icore_kernel.ground.values import Element, GroundingError, Value, show_value
 from icore_kernel.system import Clause, Measure, Ratio, Watch
 from icore_kernel.terms.node import Term
 
@@ -16,7 +17,10 @@ CONJOINED = ("feasibility", "accept", "reject", "stuck")
 
 
 class Clauses:
-    """`of(kind)`: one Clause a label, the conjunction of its instances. Terms are built when they are first asked for."""
+    """`of(kind)`: one Clause a label, the conjunction of its instances. Terms are built when they are first asked for.
+
+    Made before the updates are grounded, because an update's guard may ask for `accept`; such updates are grounded last (late.py).
+    """
 
     def __init__(self, primitives: Primitives, theory: tuple[s.Module, ...]) -> None:
         self.p = primitives
@@ -26,6 +30,7 @@ class Clauses:
                 if isinstance(decl, s.ClauseDecl):
                     self.decls.setdefault(decl.kind, []).append((decl, module.text))
         self._made: dict[str, tuple[Clause, ...]] = {}
+        self._making: set[str] = set()
         for kind in CONJOINED:
             primitives.conjunctions[kind] = lambda kind=kind: self.conjunction(kind)  # type: ignore[misc]
 
@@ -38,14 +43,21 @@ class Clauses:
         return bank.conj([c.formula for c in clauses])
 
     def of(self, kind: str) -> tuple[Clause, ...]:
-        if kind not in self._made:
-            bank = self.p.alg.bank
-            made = []
-            for decl, text in self.decls.get(kind, []):
-                parts = [(name, formula) for name, formula in self._instances(decl) if not formula.is_true]
-                made.append(Clause(decl.label, bank.conj([f for _, f in parts]), source(decl, text), (decl.span,), "", tuple(parts)))
+        known = self._made.get(kind)
+        if known is not None:
+            return known
+        if kind in self._making:
+            raise GroundingError(f"`{kind}` depends on evidence whose own rule reads `{kind}`")
+        self._making.add(kind)
+        bank = self.p.alg.bank
+        made = []
+        for decl, text in self.decls.get(kind, []):
+            parts = [(name, formula) for name, formula in self._instances(decl) if not formula.is_true]
+            made.append(Clause(decl.label, bank.conj([f for _, f in parts]), source(decl, text), (decl.span,), "", tuple(parts)))
+        self._making.discard(kind)
+        if not any(unsettled(c.formula) for c in made):  # asked for inside a `least` definition: not yet its final meaning
             self._made[kind] = tuple(made)
-        return self._made[kind]
+        return tuple(made)
 
     def separate(self, kind: str) -> tuple[Clause, ...]:
         """One Clause an instance that is not constant."""
@@ -100,7 +112,8 @@ class Clauses:
                 grouped.setdefault(subject, []).append(self.p.ev.formula(decl.formula, env, True))
                 spans.setdefault(subject, span or decl.span)
             for subject, terms in grouped.items():
-                found.append(Watch(decl.label, subject, MESSAGES.get(decl.label, "never holds"), self.p.alg.bank.disj(terms), spans[subject]))
+                message = MESSAGES.get(decl.label, "never holds")
+                found.append(Watch(decl.label, subject, message, self.p.alg.bank.disj(terms), spans[subject]))
         return tuple(found)
 
     def _subject(self, args: tuple[Value, ...]) -> tuple[str, s.Span | None]:

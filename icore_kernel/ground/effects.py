@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import product
 
 from icore_dsl import syntax as s
@@ -12,10 +13,10 @@ from icore_kernel.ground.evaluate import Env, Evaluator
 from icore_kernel.ground.evidence import Evidence
 from icore_kernel.ground.footprint import footprint
 from icore_kernel.ground.primitives import Primitives, UpdateFacts
-from icore_kernel.ground.slots import Key, Slots
+from icore_kernel.ground.slots import Free, Key, Slots
 from icore_kernel.ground.targets import Targets, report_kind
 from icore_kernel.ground.universe import Universe, instance_name
-from icore_kernel.ground.values import Element, GroundingError, Value, show_value
+from icore_kernel.ground.values import Element, GroundingError, SetValue, Value, show_value
 from icore_kernel.ground.variations import Variation, variations
 from icore_kernel.ground.world import ARTIFACT, delay_of, lifecycle
 from icore_kernel.system import GroundUpdate, Kind, Write
@@ -42,11 +43,6 @@ def touched(universe: Universe, evaluator: Evaluator, slots: Slots, evidence: Ev
         for item in variation.items:
             for inner in targets.loops(item, env):
                 found.update(targets.keys(item.statement, inner))
-    if any(k[0] == "clock" for k in found):
-        found.update(k for k in slots.known if k[0] == "certificate" and len(slots.known[k].values) > 5)
-    for key in list(found):
-        if key[0] == "assignee":
-            found.update(k for k in slots.keys_of("then", key[1]))
     return found
 
 
@@ -65,6 +61,8 @@ class Draft:
     issued: dict[Element, Term] = field(default_factory=dict)
     retracted: dict[Element, Term] = field(default_factory=dict)
     established: dict[Element, Term] = field(default_factory=dict)
+    fits: list[Term] = field(default_factory=list)
+    """Elements put into a set field are among those it may hold."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -187,15 +185,28 @@ class Effects:
             if key[0] == "assignee":
                 self._context(draft, key[1], value, condition)
             return
-        for part in self.slots.parts(key):  # a set-valued field: one Boolean an element
-            self._put(draft, part, self.alg.member(part[-1], value), condition)  # type: ignore[arg-type]
+        parts = self.slots.parts(key)  # a set-valued field: one Boolean an element
+        for part in parts:
+            self._put(draft, part, self.alg.member(element_of(part), value), condition)
+        self._contained(draft, parts, value, condition)
+
+    def _contained(self, draft: Draft, parts: list[Key], value: Value, condition: Term) -> None:
+        """Nothing is written into a set field that is not among its possible elements."""
+        possible = {element_of(part) for part in parts}
+        for element, inside in value.items if isinstance(value, SetValue) else ():
+            if element not in possible:
+                draft.fits.append(self.alg.bank.not_(self.alg.bank.and_(condition, inside)))
 
     def _context(self, draft: Draft, work: object, agent: Value, condition: Term) -> None:
         """The assignment-time context of section 4.1: valuations just before this update; forgotten with the assignee."""
+        nobody = self.alg.boolean(self.alg.equal(agent, None))
         for key in self.slots.keys_of("then", work):
-            initial = self.slots.known[key].initial
-            now = self.p.value_at(str(key[2]), key[3], key[1])  # type: ignore[arg-type]
-            self._put(draft, key, initial if agent is None else now, condition)  # type: ignore[arg-type]
+            slot = self.slots.known[key]
+            _, _, name, who = key
+            if isinstance(work, Element) and isinstance(who, Element):
+                now = self.p.value_at(str(name), who, work)
+                forgotten = slot.values[0] if isinstance(slot.initial, Free) else slot.initial
+                self._put(draft, key, self.alg.choose(nobody, forgotten, now), condition)
 
     def _spend(self, draft: Draft, element: Element, condition: Term) -> None:
         live = self.alg.boolean(self.p.artifact(element, "live"))
@@ -205,12 +216,14 @@ class Effects:
         """Fields given in braces; the others get their domain's first value (a set: empty)."""
         given = {a.name: self.ev.value(a.value, env, False) for a in effect.values}
         for key in self.slots.keys_of(kind, element):
-            name = key[2]
+            name = str(key[2])
             if len(key) == 4:
-                value: Value = self.alg.member(key[3], given[str(name)]) if name in given else False  # type: ignore[arg-type]
+                value: Value = self.alg.member(element_of(key), given[name]) if name in given else False
             else:
-                value = given[str(name)] if name in given else self.slots.known[key].values[0]
+                value = given[name] if name in given else self.slots.known[key].values[0]
             self._put(draft, key, value, condition)
+        for name, value in given.items():
+            self._contained(draft, self.slots.parts((kind, element, name)), value, condition)
 
     def _states(self, certificate: Element) -> tuple[Element, ...]:
         return lifecycle(delay_of(self.u.certificate_decls[self.u.certificates[certificate].schema], self.ev))
@@ -219,41 +232,45 @@ class Effects:
     def _evidence(self, draft: Draft) -> None:
         bank = self.alg.bank
         for key in [k for k in draft.writes if k[0] == "clock"]:
-            self._advance(draft, str(key[1]))
+            self._advance(draft, key)
         rests: set[Key] = set()
         for certificate in (*draft.issued, *draft.retracted):
             rests.update(self.slots.keys_of("under", certificate))
         for assertion in draft.established:
             rests.update(("under", c.certificate, assertion) for c in self.evidence.claimed_by.get(assertion, ()))
         for key in sorted(rests, key=lambda k: self.slots.place[k]):
-            _, certificate, assertion = key
-            issued = draft.issued.get(certificate, bank.false)  # type: ignore[arg-type]
-            retracted = draft.retracted.get(certificate, bank.false)  # type: ignore[arg-type]
-            established = draft.established.get(assertion, bank.false)  # type: ignore[arg-type]
+            _, evidence, claimed = key
+            if not isinstance(evidence, Element) or not isinstance(claimed, Element):
+                continue
+            issued = draft.issued.get(evidence, bank.false)
+            retracted = draft.retracted.get(evidence, bank.false)
+            established = draft.established.get(claimed, bank.false)
             kept = bank.and_(self.slots.truth(key), bank.not_(retracted), bank.not_(established))
             draft.writes[key] = self.alg.truth(bank.or_(issued, kept))
 
-    def _advance(self, draft: Draft, clock: str) -> None:
-        """When its clock is written, a pending certificate is one round nearer to being active (`delay`)."""
-        for certificate in self.u.certificates:
-            decl = self.u.certificate_decls[self.u.certificates[certificate].schema]
+    def _advance(self, draft: Draft, clock: Key) -> None:
+        """Where its clock changes, a pending certificate that this update neither issues nor retracts is one round nearer (`delay`)."""
+        bank = self.alg.bank
+        moved = bank.not_(self.alg.boolean(self.alg.equal(draft.writes[clock], self.slots.value(clock))))
+        for certificate, instance in self.u.certificates.items():
+            decl = self.u.certificate_decls[instance.schema]
             delay = delay_of(decl, self.ev)
-            if not delay or not on_clock(decl, clock, self.u):
+            if not delay or not on_clock(decl, str(clock[1]), self.u):
                 continue
             states = self._states(certificate)
             key = ("certificate", certificate)
-            before = self.slots.value(key)
-            if certificate in draft.issued:
-                continue
+            waits = self.slots.value(key)
+            touched_here = [table[certificate] for table in (draft.issued, draft.retracted) if certificate in table]
+            left_alone = bank.and_(moved, bank.not_(bank.disj(touched_here)))
             for k in range(1, delay + 1):
-                here = self.alg.boolean(self.alg.equal(before, states[k]))
-                self._put(draft, key, states[k + 1], here)
+                here = self.alg.boolean(self.alg.equal(waits, states[k]))
+                self._put(draft, key, states[k + 1], bank.and_(left_alone, here))
 
     # ---- codes -----------------------------------------------------------------------------------------------------
     def _codes(self, draft: Draft) -> tuple[list[Write], Term]:
         bank = self.alg.bank
         writes: list[Write] = []
-        inside: list[Term] = []
+        inside = list(draft.fits)
         post: dict[int, Term] = {}
         for key, value in draft.writes.items():
             known = self.slots.field(key)
@@ -264,18 +281,38 @@ class Effects:
             if code is not self.slots.term(key):
                 writes.append(Write(known, code))
                 post[known.index] = code
-        memo: dict[Term, Term] = {}
-        for certificate, condition in draft.issued.items():
-            for key in self.slots.keys_of("captured", certificate):
-                known = self.slots.field(key)
+        for certificate in self._premises_first(draft):
+            condition = draft.issued[certificate]
+            for number, premise in enumerate(self.evidence.premises_of[certificate]):
+                known = self.slots.field(("captured", certificate, number))
                 if known is None:
                     continue
-                premise = self.evidence.premises_of[certificate][key[2]]  # type: ignore[index]
-                after = substitute(bank, self.alg.boolean(self.p.premise_now(premise)), post, memo)
-                held = bank.or_(bank.and_(condition, after), bank.and_(bank.not_(condition), self.slots.truth(key)))
+                after = substitute(bank, self.alg.boolean(self.p.premise_now(certificate, premise)), post)
+                before = self.slots.truth(("captured", certificate, number))
+                held = bank.or_(bank.and_(condition, after), bank.and_(bank.not_(condition), before))
                 writes.append(Write(known, held))
+                post[known.index] = held
         writes.sort(key=lambda w: w.field.index)
         return writes, bank.conj(inside)
+
+    def _premises_first(self, draft: Draft) -> list[Element]:
+        """The certificates issued, each after those it rests on: a premise is captured as it is after the whole update."""
+        found: dict[Element, None] = {}
+        started: set[Element] = set()
+
+        def visit(certificate: Element) -> None:
+            if certificate in started:
+                return
+            started.add(certificate)
+            for premise in self.evidence.premises_of.get(certificate, ()):
+                if premise.target is not None and premise.target.sort == "Certificate":
+                    visit(premise.target)
+            if certificate in draft.issued:
+                found[certificate] = None
+
+        for each in draft.issued:
+            visit(each)
+        return list(found)
 
 
 def on_clock(decl: s.CertificateDecl, clock: str, universe: Universe) -> bool:
@@ -283,4 +320,12 @@ def on_clock(decl: s.CertificateDecl, clock: str, universe: Universe) -> bool:
     named = decl.delay_clock
     if named is None:
         return len(universe.clocks) == 1
-    return clock in {named, named.removesuffix("s")}
+    return clock == (named if named in universe.clocks else named.removesuffix("s"))
+
+
+def element_of(part: Key) -> Value:
+    """The element that one slot of a set field is about: the last item of its key."""
+    element = part[-1]
+    if element is None or isinstance(element, (bool, Fraction, Element)):
+        return element
+    raise GroundingError("not a slot of a set field")

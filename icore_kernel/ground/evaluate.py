@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Protocol, assert_never
 
 from icore_dsl import syntax as s
+from icore_kernel.ground.fixpoint import unsettled
 from icore_kernel.ground.universe import Function, Universe
-from icore_kernel.ground.fixpoint import PLACEHOLDERS
-from icore_kernel.ground.values import Algebra, Choice, Element, GroundingError, Quantity, SetValue, Value, is_static
+from icore_kernel.ground.values import Algebra, Element, GroundingError, SetValue, Value, is_static, show_value
 from icore_kernel.terms.node import Term
 
 Env = Mapping[str, Value]
@@ -23,12 +23,12 @@ class Words(Protocol):
     """What the theory's primitives and the state's slots answer (primitives.py)."""
 
     def primitive(self, name: str, args: tuple[Value, ...]) -> Value: ...
-    def candidates(self, name: str, args: tuple[Value | None, ...], position: int) -> Iterable[Value] | None: ...
+    def candidates(self, name: str, args: tuple[Value, ...], position: int, theory: bool) -> Iterable[Value] | None: ...
     def attribute(self, element: Element, name: str) -> Value: ...
     def signature(self, name: str, work: Value) -> Value: ...
     def relation(self, name: str, left: Value, right: Value) -> Value: ...
     def clock(self, name: str) -> Value: ...
-    def least(self, name: str, args: tuple[Value, ...]) -> Value: ...
+    def least(self, function: Function, args: tuple[Value, ...]) -> Value: ...
     def closure(self, relation: str, reflexive: bool, left: Value, right: Value, theory: bool) -> Value: ...
 
 
@@ -44,13 +44,21 @@ class Evaluator:
         self.words: Words | None = None
         self._calls: dict[tuple[bool, str, tuple[Value, ...]], Value] = {}
 
+    def forget(self) -> None:
+        """Drop remembered calls: the words they asked have changed."""
+        self._calls.clear()
+
     # ---- entry points ------------------------------------------------------------------------------------------
     def formula(self, expr: s.Expr, env: Env, theory: bool = False) -> Term:
         return self.algebra.boolean(self.value(expr, env, theory))
 
     def static(self, expr: s.Expr, env: Env) -> Value:
-        """A value that must not depend on the state."""
-        value = self.value(expr, env, False)
+        """A value that must not depend on the state. Raises GroundingError where it does."""
+        return self.known(expr, env, False)
+
+    def known(self, expr: s.Expr, env: Env, theory: bool) -> Value:
+        """`static`, in the scope of a package or of the theory."""
+        value = self.value(expr, env, theory)
         if is_static(value) or (isinstance(value, SetValue) and all(t.is_true for _, t in value.items)):
             return value
         raise GroundingError(f"{expr.span}: must not depend on the state")
@@ -68,7 +76,9 @@ class Evaluator:
                 return self._name(expr, env, theory)
             case s.Index():
                 key = self.value(expr.index, env, theory)
-                return alg.lift([key], lambda a: self._member(expr, a[0]))
+                if is_static(key) and key not in self.universe.families.get(expr.name, {}):
+                    raise GroundingError(f"{expr.span}: no member {expr.name}[{show_value(key)}]")
+                return alg.lift([key], lambda a: self.universe.families[expr.name].get(a[0]))
             case s.Attr():
                 return self.attribute(self.value(expr.target, env, theory), expr.name)
             case s.Call():
@@ -79,14 +89,12 @@ class Evaluator:
             case s.Binary():
                 return self._binary(expr, env, theory)
             case s.SetLit():
-                return SetValue(tuple((v, alg.bank.true) for v in dict.fromkeys(self.value(i, env, theory) for i in expr.items)))
+                return alg.set_of((self.value(i, env, theory), alg.bank.true) for i in expr.items)
             case s.RangeLit():
                 return SetValue(tuple((v, alg.bank.true) for v in self._range(expr.low, expr.high, env, theory)))
             case s.SetOf():
-                gathered: dict[Value, list[Term]] = {}
-                for inner, condition in self.bindings(expr.binders, expr.where, env, theory):
-                    gathered.setdefault(self.value(expr.item, inner, theory), []).append(condition)
-                return SetValue(tuple((v, alg.bank.disj(c)) for v, c in gathered.items()))
+                pairs = self.bindings(expr.binders, expr.where, env, theory)
+                return alg.set_of((self.value(expr.item, inner, theory), condition) for inner, condition in pairs)
             case s.If():
                 condition = self.formula(expr.condition, env, theory)
                 if condition.is_true:
@@ -116,16 +124,16 @@ class Evaluator:
             return names[expr.id]
         if expr.id in self.universe.clocks and not theory:
             return self._words().clock(expr.id)
-        elements = self.universe.elements(expr.id)
+        elements = self._sort(expr.id, theory)
         if elements is not None:
             return SetValue(tuple((e, self.algebra.bank.true) for e in elements))
         return self.call(expr.id, [], theory, expr.span)
 
-    def _member(self, expr: s.Index, key: Value) -> Value:
-        family = self.universe.families.get(expr.name)
-        if family is None or key not in family:
-            raise GroundingError(f"{expr.span}: no member {expr.name}[{key}]")
-        return family[key]
+    def _sort(self, name: str, theory: bool) -> tuple[Value, ...] | None:
+        """The elements of a sort. The theory's own words come before a package's sorts of the same name."""
+        if theory and (name in self.universe.theory_functions or name in self.universe.primitives):
+            return None
+        return self.universe.elements(name)
 
     def attribute(self, target: Value, name: str) -> Value:
         def of(args: tuple[Value, ...]) -> Value:
@@ -141,15 +149,17 @@ class Evaluator:
         return self.algebra.lift([target], of)
 
     def _nothing(self, name: str) -> Value:
-        """An attribute of `none`: the least value of its sort."""
-        decl = self.universe.agent_fields.get(name)
-        sort = decl.sort if decl is not None else None
-        match sort:
+        """A field of nothing (of `none`, of a member that a family lacks): empty, false, 0, and otherwise none."""
+        universe = self.universe
+        fields = list(universe.agent_fields.values())
+        fields += (f for slot in universe.slots.values() for f in slot.fields)
+        fields += (f for certificate in universe.certificate_decls.values() for f in certificate.fields)
+        match next((f.sort for f in fields if f.name == name), None):
             case s.SortSet():
                 return SetValue(())
             case s.SortName(name="bool"):
                 return False
-            case s.SortRange() | s.SortValues() | s.SortName(name="rational"):
+            case s.SortRange() | s.SortValues() | s.SortName(name="rational" | "int"):
                 return Fraction(0)
         return None
 
@@ -167,6 +177,8 @@ class Evaluator:
 
     def _call(self, name: str, args: list[Value], theory: bool, span: s.Span) -> Value:
         universe, alg = self.universe, self.algebra
+        if name in {"max", "min"}:  # words of the grammar, of two arguments or more
+            return alg.extreme(args, name == "max")
         if not theory:
             if name in universe.slots or name in universe.certificate_decls:
                 return alg.lift(args, lambda a: universe.instances.get((name, a)))
@@ -180,7 +192,8 @@ class Evaluator:
         function = function or universe.theory_functions.get(name)
         if function is not None and function.decl.kind in {"define", "least"}:
             if function.decl.kind == "least":
-                return alg.lift(args, lambda a: self._words().least(name, a))
+                least = function
+                return alg.lift(args, lambda a: self._words().least(least, a))
             return self.apply(function, args)
         if name in universe.primitives:
             return alg.lift(args, lambda a: self._words().primitive(name, a))
@@ -195,6 +208,9 @@ class Evaluator:
 
     def _table(self, table: s.TableBody, env: Env) -> Value:
         row, column = self.value(table.row_key, env, False), self.value(table.column_key, env, False)
+        if not table.columns:  # one number a row
+            single = {name.id: number.value for name, (number,) in table.rows}
+            return self.algebra.lift([row], lambda a: single.get(str(a[0]), Fraction(0)))
         cells = {(name.id, c.id): n.value for name, numbers in table.rows for c, n in zip(table.columns, numbers, strict=True)}
         return self.algebra.lift([row, column], lambda a: cells.get((str(a[0]), str(a[1])), Fraction(0)))
 
@@ -309,13 +325,10 @@ class Evaluator:
     def domain(self, binder: s.Binder, where: s.Expr | None, env: Env, theory: bool) -> list[tuple[Value, Term]]:
         true = self.algebra.bank.true
         if isinstance(binder.domain, s.Name) and binder.domain.id not in env:
-            elements = self.universe.elements(binder.domain.id)
+            elements = self._sort(binder.domain.id, theory)
             if elements is not None:
                 few = self._narrowed(binder, where, env, theory)
-                if few is not None:
-                    allowed = set(few)
-                    elements = tuple(e for e in elements if e in allowed) if len(allowed) * 4 > len(elements) else self._ordered(elements, allowed)
-                return [(e, true) for e in elements]
+                return [(e, true) for e in (elements if few is None else self._ordered(elements, set(few)))]
         value = self.value(binder.domain, env, theory)
         if isinstance(value, SetValue):
             return list(value.items)
@@ -323,10 +336,12 @@ class Evaluator:
 
     @staticmethod
     def _ordered(elements: tuple[Value, ...], allowed: set[Value]) -> tuple[Value, ...]:
-        """The few allowed elements in their order, without a walk over the whole sort."""
-        first = elements[0] if elements else None
-        if isinstance(first, Element) and all(isinstance(e, Element) and e.sort == first.sort for e in allowed):
-            return tuple(sorted(allowed, key=lambda e: e.index if isinstance(e, Element) else -1))
+        """The allowed elements in their order; few of them without a walk over the whole sort."""
+        if elements and len(allowed) * 4 <= len(elements):
+            sort = elements[0].sort if isinstance(elements[0], Element) else ""
+            few = [e for e in allowed if isinstance(e, Element) and e.sort == sort]
+            if sort != "Obligation" and len(few) == len(allowed):
+                return tuple(sorted(few, key=lambda e: e.index))
         return tuple(e for e in elements if e in allowed)
 
     def _narrowed(self, binder: s.Binder, where: s.Expr | None, env: Env, theory: bool) -> Iterable[Value] | None:
@@ -334,6 +349,7 @@ class Evaluator:
         if where is None or self.words is None:
             return None
         for part in conjuncts(where):
+            exprs: tuple[s.Expr, ...]
             if isinstance(part, s.Closure):
                 name, exprs = part.relation + "*", (part.left, part.right)
             elif isinstance(part, s.Call):
@@ -343,37 +359,20 @@ class Evaluator:
             positions = [i for i, a in enumerate(exprs) if isinstance(a, s.Name) and a.id == binder.name]
             if len(positions) != 1:
                 continue
-            args: list[Value | None] = []
+            args: list[Value] = []
             for i, a in enumerate(exprs):
                 if i == positions[0]:
                     args.append(None)
-                elif mentions(a) - env.keys() - self.universe.theory_names.keys() and not isinstance(a, s.Name):
-                    break
-                elif isinstance(a, s.Name) and a.id not in env:
+                elif mentions(a) - env.keys() - (set() if isinstance(a, s.Name) else self.universe.theory_names.keys()):
                     break
                 else:
                     args.append(self.value(a, env, theory))
             if len(args) != len(exprs):
                 continue
-            few = self.words.candidates(name, tuple(args), positions[0])
+            few = self.words.candidates(name, tuple(args), positions[0], theory)
             if few is not None:
                 return few
         return None
-
-
-def unsettled(value: Value) -> bool:
-    """Whether a value still has an unsolved fixpoint atom in it: such values may not be remembered."""
-    match value:
-        case Term():
-            return value.reads >> PLACEHOLDERS != 0
-        case Quantity():
-            return (value.num.reads | value.den.reads) >> PLACEHOLDERS != 0
-        case Choice():
-            return value.term.reads >> PLACEHOLDERS != 0
-        case SetValue():
-            return any(t.reads >> PLACEHOLDERS for _, t in value.items)
-        case _:
-            return False
 
 
 def conjuncts(expr: s.Expr) -> Iterator[s.Expr]:
@@ -393,13 +392,3 @@ def mentions(expr: s.Expr) -> set[str]:
             return set().union(*(mentions(a) for a in expr.args)) if expr.args else set()
         case _:
             return {"?"}
-
-
-def rational(value: Value) -> Fraction:
-    if isinstance(value, Fraction):
-        return value
-    raise GroundingError(f"not a constant number: {value!r}")
-
-
-def as_quantity(algebra: Algebra, value: Value) -> Quantity:
-    return algebra.quantity(value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
+from icore_kernel.ground.values import Choice, Quantity, SetValue, Value
 from icore_kernel.terms.node import Term
 from icore_kernel.terms.term import TermBank, substitute
 
@@ -21,31 +22,28 @@ class Fixpoints:
         self.bank = bank
         self.solved: dict[Hashable, Term] = {}
         self._numbers: dict[Hashable, int] = {}
+        self._keys: list[Hashable] = []
         self._bodies: dict[Hashable, Term] = {}
-        self._building: list[Hashable] = []
+        self._building = 0
 
     def atom(self, key: Hashable, body: Callable[[], Term]) -> Term:
         """The atom's meaning as a term over the state; while bodies are being built, its placeholder where it is not known yet."""
         known = self.solved.get(key)
         if known is not None:
             return known
-        if key in self._numbers and key not in self._bodies:
+        if key in self._numbers:  # its body is under way, or waits for one that is
             return self._placeholder(key)
-        if key in self._bodies:
-            return self._placeholder(key)
-        self._numbers[key] = len(self._numbers)
-        outermost = not self._building
-        self._building.append(key)
-        self._bodies[key] = self._late(key, body)
-        self._building.pop()
-        if outermost:
+        self._numbers[key] = len(self._keys)
+        self._keys.append(key)
+        self._building += 1
+        try:
+            self._bodies[key] = body()
+        finally:
+            self._building -= 1
+        if self._building == 0:
             self._solve()
             return self.solved[key]
         return self._settled(key)
-
-    def _late(self, key: Hashable, body: Callable[[], Term]) -> Term:
-        """Bodies are built depth first; while one is under way it is its placeholder for those it needs."""
-        return body()
 
     def _placeholder(self, key: Hashable) -> Term:
         number = PLACEHOLDERS + self._numbers[key]
@@ -61,22 +59,17 @@ class Fixpoints:
         return self._placeholder(key)
 
     def _solve(self) -> None:
-        keys = [k for k in self._bodies]
-        by_number = {self._numbers[k]: k for k in keys}
-        needs = {k: [by_number[n] for n in _bits(self._bodies[k].reads >> PLACEHOLDERS) if n in by_number] for k in keys}
-        for component in _components(keys, needs):
-            self._component(component, needs)
+        keys = list(self._bodies)
+        reads = {k: [self._keys[n] for n in _bits(self._bodies[k].reads >> PLACEHOLDERS)] for k in keys}
+        for component in _components(keys, {k: [n for n in read if n in self._bodies] for k, read in reads.items()}):
+            self._component(component, {other for key in component for other in reads[key]})
         self._bodies.clear()
 
-    def _component(self, component: list[Hashable], needs: dict[Hashable, list[Hashable]]) -> None:
-        known: dict[int, Term] = {}
-        for key in component:
-            for other in needs[key]:
-                if other in self.solved:
-                    known[PLACEHOLDERS + self._numbers[other]] = self.solved[other]
+    def _component(self, component: list[Hashable], reads: set[Hashable]) -> None:
+        known = {PLACEHOLDERS + self._numbers[other]: self.solved[other] for other in reads if other in self.solved}
         memo: dict[Term, Term] = {}
         bodies = {k: substitute(self.bank, self._bodies[k], known, memo) if known else self._bodies[k] for k in component}
-        value = {k: self.bank.false for k in component}
+        value = dict.fromkeys(component, self.bank.false)
         for _ in range(len(component) + 1):
             mapping = {PLACEHOLDERS + self._numbers[k]: v for k, v in value.items()}
             memo = {}
@@ -85,6 +78,21 @@ class Fixpoints:
                 break
             value = following
         self.solved.update(value)
+
+
+def unsettled(value: Value) -> bool:
+    """Whether a value still has an unsolved fixpoint atom in it: such values may not be remembered."""
+    match value:
+        case Term():
+            return value.reads >> PLACEHOLDERS != 0
+        case Quantity():
+            return (value.num.reads | value.den.reads) >> PLACEHOLDERS != 0
+        case Choice():
+            return value.term.reads >> PLACEHOLDERS != 0
+        case SetValue():
+            return any(t.reads >> PLACEHOLDERS for _, t in value.items)
+        case _:
+            return False
 
 
 def _bits(mask: int) -> list[int]:

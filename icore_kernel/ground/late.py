@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from icore_dsl import syntax as s
 from icore_kernel.ground.universe import Universe
 from icore_kernel.ground.variations import Variation
@@ -10,20 +12,28 @@ FOOTPRINT = {"enabled", "reads", "writes", "issues", "retracts", "may_issue", "m
 CONJUNCTIONS = {"feasible_state", "accept", "reject", "stuck"}
 
 
-def late_names(universe: Universe, theory: tuple[s.Module, ...]) -> set[str]:
-    """Words about updates, and every definition that uses one, directly or not."""
-    late = set(FOOTPRINT | CONJUNCTIONS)
-    uses = {n: names_in(f.decl.body) for table in (universe.theory_functions, universe.functions) for n, f in table.items()}
-    grown = True
-    while grown:
-        more = {n for n, used in uses.items() if n not in late and used & late}
+def late_names(universe: Universe) -> set[str]:
+    """The names a package may use that are late: words of the theory about updates, and whatever uses one, directly or not."""
+    theory = _closed(FOOTPRINT | CONJUNCTIONS, {n: names_in(f.decl.body) for n, f in universe.theory_functions.items()})
+    exported = {n for n, is_exported in universe.primitives.items() if is_exported}
+    exported |= {n for n, f in universe.theory_functions.items() if f.decl.exported}
+    uses = {n: names_in(f.decl.body) for n, f in universe.functions.items()}
+    for name, functions in universe.valuations.items():
+        uses[name] = set().union(*(names_in(f.decl.body) for f in functions))
+    for name, decl in universe.certificate_decls.items():
+        uses[name] = names_in((decl.valid, decl.current, decl.scope, decl.premises))
+    return _closed(theory & exported, uses)
+
+
+def _closed(first: set[str], uses: Mapping[str, set[str]]) -> set[str]:
+    late = set(first)
+    while more := {n for n, used in uses.items() if n not in late and used & late}:
         late |= more
-        grown = bool(more)
-    del theory
     return late
 
 
 def mentions(variation: Variation, names: set[str]) -> bool:
+    """Whether a guard, a condition of a loop, or a value of an update uses one of the names."""
     parts: list[object] = [*variation.when, *variation.requires]
     for item in variation.items:
         parts.extend(where for _, where in item.loops if where is not None)
@@ -35,7 +45,7 @@ def mentions(variation: Variation, names: set[str]) -> bool:
 
 
 def names_in(node: object) -> set[str]:
-    """Every name that an expression calls or mentions."""
+    """Every name that an expression, or a piece of a declaration, calls or mentions."""
     found: set[str] = set()
     stack = [node]
     while stack:

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from icore_dsl import syntax as s
-from icore_kernel.ground.evaluate import Evaluator
+from icore_kernel.ground.evaluate import Env, Evaluator
 from icore_kernel.ground.evidence import Claim, Evidence, Premise
 from icore_kernel.ground.fixpoint import Fixpoints
+from icore_kernel.ground.premises import assertions_in
+from icore_kernel.ground.relations import Relations
 from icore_kernel.ground.slots import Slots
-from icore_kernel.ground.universe import Universe
+from icore_kernel.ground.universe import Function, Universe
 from icore_kernel.ground.values import Algebra, Choice, Element, GroundingError, SetValue, Value
-from icore_kernel.ground.words import CONTRIBUTES, table
+from icore_kernel.ground.words import table
 from icore_kernel.terms.node import Term
 
 
@@ -49,9 +51,8 @@ class Primitives:
         self.conjunctions: dict[str, Callable[[], Term]] = {}
         """feasible_state, accept, reject, stuck: set by assemble.py from the theory's clauses."""
         self.audit: dict[str, Fraction] = {}
-        self._edges: dict[str, dict[tuple[Element, Element], Term]] = {}
-        self._adjacent: dict[str, tuple[dict[Element, list[Element]], dict[Element, list[Element]]]] = {}
-        self._may_reach: dict[str, tuple[dict[Element, set[Element]], dict[Element, set[Element]]]] = {}
+        self.relations = Relations(universe, evaluator, slots, self.fix)
+        self._read: dict[Element, list[tuple[Element, Term]]] = {}
         self._by_target: dict[str, dict[Element, list[Element]]] = {}
         self._handlers = table(self)
 
@@ -87,107 +88,33 @@ class Primitives:
         return self.slots.value(("clock", name))
 
     def relation(self, name: str, left: Value, right: Value) -> Value:
-        key = ("relation", name, left, right)
-        return self.alg.truth(self.slots.truth(key)) if self.slots.has(key) else False
-
-    def least(self, name: str, args: tuple[Value, ...]) -> Value:
-        function = self.u.functions.get(name) or self.u.theory_functions[name]
-        return self.alg.truth(self.fix.atom((name, args), lambda: self.alg.boolean(self.ev.apply(function, args))))
-
-    # ---- relations -------------------------------------------------------------------------------------------------
-    def edges(self, name: str) -> dict[tuple[Element, Element], Term]:
-        """The possible edges of a relation or of a contribution, with their conditions."""
-        if name not in self._edges:
-            found: dict[tuple[Element, Element], list[Term]] = defaultdict(list)
-            for relation in self.u.edges(CONTRIBUTES[name]) if name in CONTRIBUTES else [name]:
-                for key in self.slots.known:
-                    if key[0] == "relation" and key[1] == relation:
-                        found[key[2], key[3]].append(self.slots.truth(key))  # type: ignore[index]
-                if not self.u.relations[relation].changing:
-                    for pair in self.u.facts[relation]:
-                        found[pair].append(self.alg.bank.true)
-            self._edges[name] = {p: self.alg.bank.disj(t) for p, t in found.items()}
-        return self._edges[name]
-
-    def contribution(self, name: str) -> Callable[..., Value]:
-        def holds(left: Value, right: Value) -> Value:
-            edges = self.edges(name)
-            found = edges.get((left, right))  # type: ignore[arg-type]
-            if found is None and name == "contradicts":
-                found = edges.get((right, left))  # type: ignore[arg-type]
-            return False if found is None else self.alg.truth(found)
-
-        return holds
-
-    def adjacent(self, name: str) -> tuple[dict[Element, list[Element]], dict[Element, list[Element]]]:
-        if name not in self._adjacent:
-            after: dict[Element, list[Element]] = defaultdict(list)
-            before: dict[Element, list[Element]] = defaultdict(list)
-            for left, right in self.edges(name):
-                after[left].append(right)
-                before[right].append(left)
-            self._adjacent[name] = (after, before)
-        return self._adjacent[name]
-
-    def reach(self, name: str) -> tuple[dict[Element, set[Element]], dict[Element, set[Element]]]:
-        """Reflexive-transitive closure of the possible edges, both ways: a superset of what can hold."""
-        if name not in self._may_reach:
-            after, before = self.adjacent(name)
-            self._may_reach[name] = (_closed(self.u.works, after), _closed(self.u.works, before))
-        return self._may_reach[name]
+        return self.relations.holds(name, left, right)
 
     def closure(self, relation: str, reflexive: bool, left: Value, right: Value, theory: bool) -> Value:
-        if not isinstance(left, Element) or not isinstance(right, Element):
-            return False
-        if relation not in self.u.relations and relation not in CONTRIBUTES:
-            return self._defined_closure(relation, reflexive, left, right, theory)
-        if reflexive and left is right:
-            return True
-        after, _ = self.adjacent(relation)
-        edges = self.edges(relation)
-        if right not in self.reach(relation)[0].get(left, ()):
-            return False
-        if all(t.is_true for t in edges.values()):
-            return any(right in self.reach(relation)[0].get(n, {n}) for n in after.get(left, ()))
+        return self.relations.closure(relation, reflexive, left, right, theory)
 
-        def body() -> Term:
-            ways = []
-            for following in after.get(left, ()):
-                rest = self.alg.boolean(self.closure(relation, True, following, right, theory))
-                ways.append(self.alg.bank.and_(edges[left, following], rest))
-            return self.alg.bank.disj(ways)
-
-        return self.alg.truth(self.fix.atom(("closure", relation, left, right), body))
-
-    def _defined_closure(self, name: str, reflexive: bool, left: Element, right: Element, theory: bool) -> Value:
-        """Closure of a binary definition over the elements of the left argument's sort."""
-        if reflexive and left is right:
-            return True
-        elements = self.u.elements(left.sort) or ()
-        span = s.Span("", 0, 0, 0, 0, 0, 0)
-
-        def body() -> Term:
-            ways = []
-            for following in elements:
-                step = self.alg.boolean(self.ev.call(name, [left, following], theory, span))
-                if isinstance(following, Element) and not step.is_false:
-                    ways.append(self.alg.bank.and_(step, self.alg.boolean(self._defined_closure(name, True, following, right, theory))))
-            return self.alg.bank.disj(ways)
-
-        return self.alg.truth(self.fix.atom(("defined", name, theory, left, right), body))
+    def least(self, function: Function, args: tuple[Value, ...]) -> Value:
+        key = ("least", function.theory, function.decl.name, args)
+        return self.alg.truth(self.fix.atom(key, lambda: self.alg.boolean(self.ev.apply(function, args))))
 
     # ---- sparse words: which elements can satisfy them -------------------------------------------------------------
-    def candidates(self, name: str, args: tuple[Value | None, ...], position: int) -> Iterable[Value] | None:
+    def candidates(self, name: str, args: tuple[Value, ...], position: int, theory: bool) -> Iterable[Value] | None:
+        """A superset of the elements that may stand at `position`, or None where it would be no smaller than the sort."""
         ev = self.evidence
         other = args[1 - position] if len(args) == 2 else None
         if not isinstance(other, Element):
             return None
+        related = self.relations.candidates(name, other, position, theory)
+        if related is not None or not theory:
+            return related
         match name:
             case "claims":
-                return [c.certificate for c in ev.claimed_by.get(other, ())] if position == 0 else [c.assertion for c in ev.claims_of.get(other, ())]
+                if position == 0:
+                    return [c.certificate for c in ev.claimed_by.get(other, ())]
+                return [c.assertion for c in ev.claims_of.get(other, ())]
             case "premise" if position == 1:
                 found = [p.target for p in ev.premises_of.get(other, ()) if p.target is not None]
-                return dict.fromkeys([*found, *(assertion for assertion, _ in self._read_assertions(other))])
+                return dict.fromkeys([*found, *(assertion for assertion, _ in self.assertions_read(other))])
             case "about" if position == 0:
                 return ev.about.get(other, ())
             case "neutralizes" if position == 0:
@@ -197,12 +124,6 @@ class Primitives:
                     return self._users(name).get(other, ())
                 facts = self.updates.get(other)
                 return None if facts is None else set(getattr(facts, name))
-        base = name.removesuffix("*")
-        if base in CONTRIBUTES or base in self.u.relations:
-            if name.endswith("*"):
-                return self.reach(base)[position == 0].get(other, {other})
-            if base != "contradicts":
-                return self.adjacent(base)[position == 0].get(other, ())
         return None
 
     def _users(self, name: str) -> dict[Element, list[Element]]:
@@ -210,8 +131,7 @@ class Primitives:
         if name not in self._by_target:
             table: dict[Element, list[Element]] = defaultdict(list)
             for update in self.u.ground_updates:  # faults and late updates are no Updates
-                facts = self.updates[update] if isinstance(update, Element) else None
-                for target in getattr(facts, name):
+                for target in getattr(self.updates[update], name):
                     table[target].append(update)
             self._by_target[name] = table
         return self._by_target[name]
@@ -230,12 +150,12 @@ class Primitives:
         return self.alg.any_of(self._claim(c) for c in self.evidence.claim.get((certificate, assertion), ()))
 
     def _claim(self, claim: Claim) -> Value:
-        where = True if claim.where is None else self.ev.value(claim.where, claim.env, False)
+        where = self._condition(claim.where, claim.certificate, claim.env)
         if claim.test is None or claim.value is None:
             return where
         kind, args = self.evidence.info[claim.assertion]
         held = self.claimed_value(kind, args)
-        wanted = self.ev.value(claim.value, claim.env, False)
+        wanted = self.ev.value(claim.value, {**self.certificate_env(claim.certificate), **claim.env}, False)
         test = self.alg.member(held, wanted) if claim.test == "in" else self.alg.equal(held, wanted)
         return self.alg.all_of([where, test])
 
@@ -277,16 +197,20 @@ class Primitives:
             if premise.captured:
                 parts.append(self.alg.truth(self.slots.truth(("captured", certificate, number))))
             elif premise.kind == "formula":
-                parts.append(self.premise_now(premise))
+                parts.append(self.premise_now(certificate, premise))
         return self.alg.all_of(parts)
 
-    def premise_now(self, premise: Premise) -> Value:
+    def _condition(self, where: s.Expr | None, certificate: Element, env: Env) -> Value:
+        """A `where` of a certificate, in which its own fields may be named; true where there is none."""
+        return True if where is None else self.ev.value(where, {**self.certificate_env(certificate), **env}, False)
+
+    def premise_now(self, certificate: Element, premise: Premise) -> Value:
         """Whether a formula or node premise holds now; true where its `where` does not apply."""
-        where = True if premise.where is None else self.ev.value(premise.where, premise.env, False)
+        where = self._condition(premise.where, certificate, premise.env)
         if premise.formula is not None:
-            held = self.ev.value(premise.formula, premise.env, False)
+            held = self.ev.value(premise.formula, {**self.certificate_env(certificate), **premise.env}, False)
         elif premise.target is not None and premise.target.sort == "Certificate":
-            held = self.least("valid", (premise.target,))
+            held = self.least(self.u.theory_functions["valid"], (premise.target,))
         elif premise.target is not None and premise.target.sort == "Artifact":
             held = self.artifact(premise.target, "live", "spent")
         else:
@@ -297,41 +221,35 @@ class Primitives:
         if not isinstance(certificate, Element) or not isinstance(target, Element):
             return False
         if target.sort == "Assertion":
-            return self.alg.any_of(where for assertion, where in self._read_assertions(certificate) if assertion is target)
+            return self.alg.any_of(self.alg.truth(t) for assertion, t in self.assertions_read(certificate) if assertion == target)
         ways = [
-            True if p.where is None else self.ev.value(p.where, p.env, False)
+            self._condition(p.where, certificate, p.env)
             for p in self.evidence.premises_of[certificate]
-            if p.target is target and not (p.captured and target.sort != "Input")
+            if p.target == target and not (p.captured and target.sort != "Input")
         ]
         return self.alg.any_of(ways)
 
-    def _read_assertions(self, certificate: Element) -> list[tuple[Element, Value]]:
-        """Assertions that a premise formula (not captured) reads, and where: `status(p) == accepted for p where …` reads status(p)."""
-        found: list[tuple[Element, Value]] = []
-        for premise in self.evidence.premises_of.get(certificate, ()):
-            if premise.formula is None or premise.captured:
-                continue
-            where = True if premise.where is None else self.ev.value(premise.where, premise.env, False)
-            if where is False:
-                continue
-            for call in calls(premise.formula):
-                kind = {"status": "status", "assignee": "assignment"}.get(call.name)
-                if kind is None and call.name in self.u.signatures:
-                    kind = "signature"
-                if kind is None:
+    def assertions_read(self, certificate: Element) -> list[tuple[Element, Term]]:
+        """Assertions that the certificate's premise formulas read (premises.py), each with when it counts: made now, under `where`."""
+        if certificate not in self._read:
+            found: list[tuple[Element, Term]] = []
+            for premise in self.evidence.premises_of.get(certificate, ()):
+                if premise.formula is None or premise.captured:
                     continue
-                try:
-                    args = tuple(self.ev.static(a, premise.env) for a in call.args)
-                except GroundingError:
+                where = self.alg.boolean(self._condition(premise.where, certificate, premise.env))
+                if where.is_false:
                     continue
-                assertion = self.evidence.assertion(kind, args)
-                if assertion is not None:
-                    found.append((assertion, where))
-        return found
+                for assertion in assertions_in(premise.formula, premise.env, self.u, self.ev, self.evidence):
+                    made = self.alg.boolean(self.primitive("holds", (assertion,)))
+                    found.append((assertion, self.alg.bank.and_(where, made)))
+            self._read[certificate] = found
+        return self._read[certificate]
 
     def neutralizes(self, certificate: Value, other: Value) -> Value:
-        ways = self.evidence.neutralizes.get(certificate, ()) if isinstance(certificate, Element) else ()
-        return self.alg.any_of(True if p.where is None else self.ev.value(p.where, p.env, False) for p in ways if p.target is other)
+        if not isinstance(certificate, Element):
+            return False
+        ways = self.evidence.neutralizes.get(certificate, ())
+        return self.alg.any_of(self._condition(p.where, certificate, p.env) for p in ways if p.target == other)
 
     def artifact(self, element: Value, *states: str) -> Value:
         value = self.slots.value(("artifact", element))
@@ -343,44 +261,25 @@ class Primitives:
 
     def value_at(self, name: str, agent: Value, work: Value) -> Value:
         """feasible, value, truth as declared; their defaults where they are not."""
-        function = self.u.functions.get(name)
+        default: Value = True if name == "feasible" else Fraction(0)
         if not isinstance(agent, Element) or not isinstance(work, Element):
-            return False if name == "feasible" else Fraction(0)
-        if function is None:
-            return True if name == "feasible" else Fraction(0)
-        return self.ev.apply(function, [agent, work])
+            return False if name == "feasible" else default
+        function = self._valuation(name, work)
+        return default if function is None else self.ev.apply(function, [agent, work])
+
+    def _valuation(self, name: str, work: Element) -> Function | None:
+        """The declaration for the work's sort."""
+        for function in self.u.valuations.get(name, ()):
+            sort = function.decl.params[1].sort
+            if isinstance(sort, s.SortName) and work in (self.u.elements(sort.name) or ()):
+                return function
+        return None
 
     def value_then(self, name: str, agent: Value, work: Value) -> Value:
         """The same in the context of the assignment: stored only where it can change (design 3, W(X))."""
-        key = ("then", name, work, agent)
+        key = ("then", work, name, agent)
         return self.slots.value(key) if self.slots.has(key) else self.value_at(name, agent, work)
 
 
 def _domain(value: Value) -> tuple[Value, ...]:
     return value.domain if isinstance(value, Choice) else (value,)
-
-
-def calls(expr: s.Expr) -> Iterable[s.Call]:
-    """Every call in an expression, by a walk of its dataclass fields."""
-    stack: list[object] = [expr]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, s.Call):
-            yield node
-        if isinstance(node, tuple):
-            stack.extend(node)
-        elif hasattr(node, "__dataclass_fields__") and not isinstance(node, s.Span):
-            stack.extend(getattr(node, f) for f in node.__dataclass_fields__)
-
-
-def _closed(nodes: Iterable[Element], step: dict[Element, list[Element]]) -> dict[Element, set[Element]]:
-    found: dict[Element, set[Element]] = {}
-    for node in nodes:
-        seen, stack = {node}, [node]
-        while stack:
-            for following in step.get(stack.pop(), ()):
-                if following not in seen:
-                    seen.add(following)
-                    stack.append(following)
-        found[node] = seen
-    return found

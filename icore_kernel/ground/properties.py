@@ -11,7 +11,12 @@ from icore_kernel.ground.universe import instance_name
 from icore_kernel.system import Property, PropertyKind, Scenario
 from icore_kernel.terms.node import Term
 
-DECIDED = {"invariant": PropertyKind.INVARIANT, "reachable": PropertyKind.REACHABLE, "unreachable": PropertyKind.UNREACHABLE, "bound": PropertyKind.INVARIANT}
+DECIDED = {
+    "invariant": PropertyKind.INVARIANT,
+    "reachable": PropertyKind.REACHABLE,
+    "unreachable": PropertyKind.UNREACHABLE,
+    "bound": PropertyKind.INVARIANT,
+}
 
 
 class Properties:
@@ -37,7 +42,9 @@ class Properties:
                 case s.PropertyDecl() if decl.kind in DECIDED:
                     found.append(self._decided(decl, decl.name in expected))
                 case s.PropertyDecl():
-                    self.p.ev.formula(decl.formula, {})  # grounded all the same: its errors are found
+                    for formula in (decl.formula, decl.second):  # grounded all the same: errors are found
+                        if formula is not None:
+                            self.p.ev.formula(formula, {})
                     found.append(self._undecided(decl.kind, decl.name, decl.span))
                 case s.CheckDecl():
                     found.extend(self._undecided(item.what, item.what, item.span) for item in decl.items)

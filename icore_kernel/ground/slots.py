@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from icore_kernel.ground.values import Algebra, Choice, Element, GroundingError, Quantity, Value, show_value
+from icore_kernel.ground.values import Algebra, Choice, Element, GroundingError, Quantity, SetValue, Value, show_value
 from icore_kernel.system import Domain, DomainKind, Field
 from icore_kernel.terms.node import Term
 
@@ -84,7 +84,7 @@ class Slots:
         key = slot.key
         index = len(self.fields)
         domain = domain_of(slot.values)
-        field = Field(slot.name, domain, index, slot.shown)
+        field = Field(slot.name, domain, index, slot.shown, str(key[0]), _owner(key))
         term = self.algebra.bank.variable(slot.name, index, domain.lo, domain.hi, domain.kind is DomainKind.BOOL)
         self.fields.append(field)
         self._field_of[key] = field
@@ -127,12 +127,23 @@ class Slots:
             number = q.num if q.den is bank.integer(1) else bank.floordiv(q.num, q.den)
             inside = bank.and_(whole, bank.le(bank.integer(domain.lo), number), bank.le(number, bank.integer(domain.hi)))
             return (number if inside.is_true else bank.ite(inside, number, bank.integer(domain.lo))), inside
-        if isinstance(value, (Quantity, Choice)) or value is None or isinstance(value, (bool, Fraction, Element)):
+        if isinstance(value, Quantity):
+            same = [self.algebra.boolean(self.algebra.equal(value, v)) for v in slot.values]
+            code = bank.integer(domain.lo)
+            for i, here in enumerate(same):
+                code = bank.ite(here, bank.integer(i), code)
+            return code, bank.disj(same)
+        if not isinstance(value, SetValue):
             choice = self.algebra.as_choice(value)
             codes = [i for i, v in enumerate(choice.domain) if v in slot.values]
             inside = bank.member(choice.term, codes) if codes else bank.false
             return self.algebra.recode(choice, slot.values), inside
         raise GroundingError(f"{slot.name} cannot hold {value!r}")
+
+
+def _owner(key: Key) -> str:
+    """`report` of report(unit).passed, `needs` of needs(p, q), `done` of done(unit)."""
+    return str(key[1]).partition("(")[0]
 
 
 def domain_of(values: tuple[Value, ...]) -> Domain:
@@ -165,4 +176,3 @@ def read(algebra: Algebra, term: Term, values: tuple[Value, ...], domain: Domain
             return Quantity(term, algebra.bank.integer(1))
         case DomainKind.ENUM:
             return Choice(term, values)
-

@@ -32,6 +32,8 @@ class Work:
     latent: bool
     starts: str
     assigned: Value
+    key: Value
+    """Its index in its family; None for a single."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,8 @@ class Universe:
     clocks: dict[str, tuple[int, int]] = field(default_factory=dict)
     operations: tuple[str, ...] = ()
     functions: dict[str, Function] = field(default_factory=dict)
+    valuations: dict[str, list[Function]] = field(default_factory=dict)
+    """feasible, value, truth: one declaration for each sort of work that has its own."""
     theory_functions: dict[str, Function] = field(default_factory=dict)
     primitives: dict[str, bool] = field(default_factory=dict)
     """Primitive names of the theory, and whether packages may use them."""
@@ -88,6 +92,7 @@ class Universe:
     updates: list[s.UpdateDecl] = field(default_factory=list)
     ground_updates: tuple[Element, ...] = ()
     assertions: tuple[Element, ...] = ()
+    _of_type: dict[str, tuple[Element, ...]] = field(default_factory=dict)
 
     def elements(self, sort: str) -> tuple[Value, ...] | None:
         """The elements of a sort, in order; None when it is no finite sort of elements."""
@@ -95,7 +100,7 @@ class Universe:
             case "Agent":
                 return self.agents
             case "Obligation":
-                return tuple(self.works)
+                return self._typed("")
             case "Status":
                 return tuple(self.statuses.values())
             case "Marker":
@@ -114,9 +119,17 @@ class Universe:
                 return (False, True)
         if sort in self.enums:
             return self.enums[sort]
-        if sort in self.types:
-            return tuple(e for e, w in self.works.items() if w.type == sort)
-        return None
+        return self._typed(sort) if sort in self.types else None
+
+    def _typed(self, name: str) -> tuple[Element, ...]:
+        """The obligations of a type, or all; remembered once all are declared (the number of them tells)."""
+        known = self._of_type.get(name)
+        if known is None or len(self._of_type.get("", ())) != len(self.works):
+            self._of_type = {"": tuple(self.works)}
+            for each in self.types:
+                self._of_type[each] = tuple(e for e, w in self.works.items() if w.type == each)
+            known = self._of_type.get(name, ())
+        return known
 
     def edges(self, contribution: str) -> list[str]:
         """The relations that contribute `contribution`."""
@@ -137,7 +150,7 @@ def parse_setting(text: str) -> Fraction:
 
 
 def parameters(params: Iterable[s.Param], settings: Mapping[str, str]) -> dict[str, Value]:
-    """Package parameters from their defaults and from `--set`. Ranges are checked by `build.py`, which knows them."""
+    """Package parameters given by `--set` or by a plain number as default; `build.py` adds the other defaults and checks ranges."""
     found: dict[str, Value] = {}
     for param in params:
         if param.name in settings:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-from icore_kernel.terms.node import Sort, Term
+from icore_kernel.terms.node import Term
+from icore_kernel.terms.table import Sort
 from icore_kernel.terms.term import TermBank
 
 
@@ -54,6 +55,9 @@ class SetValue:
 
     items: tuple[tuple[Value, Term], ...]
 
+
+MOST_CASES = 4_096
+"""A number that stands for an index or an element is distinguished into at most so many cases."""
 
 Value = bool | Fraction | Element | None | Term | Choice | Quantity | SetValue
 
@@ -125,6 +129,10 @@ class Algebra:
     def equal(self, a: Value, b: Value) -> Value:
         if is_static(a) and is_static(b):
             return type(a) is type(b) and a == b
+        if isinstance(a, Choice) and isinstance(b, Term):
+            b = self.as_choice(b)
+        elif isinstance(a, Term) and isinstance(b, Choice):
+            a = self.as_choice(a)
         if isinstance(a, Choice) and isinstance(b, Choice):
             both = [
                 self.bank.and_(self.bank.eq(a.term, self.bank.integer(i)), self.bank.eq(b.term, self.bank.integer(j)))
@@ -163,12 +171,25 @@ class Algebra:
 
     def member(self, a: Value, among: Value) -> Value:
         if isinstance(among, SetValue):
-            if isinstance(a, Choice) and all(t is self.bank.true for _, t in among.items):
+            if isinstance(a, Choice) and all(t is self.bank.true and is_static(v) for v, t in among.items):
                 inside = {v for v, _ in among.items}
                 codes = [i for i, v in enumerate(a.domain) if v in inside]
                 return self.truth(self.bank.member(a.term, codes)) if codes else False
             return self.any_of(self.bank.and_(self.boolean(self.equal(a, v)), t) for v, t in among.items)
         raise GroundingError(f"not a set: {among!r}")
+
+    def set_of(self, items: Iterable[tuple[Value, Term]]) -> SetValue:
+        """The set of the values whose condition holds. State-dependent values become the static ones they may be, each once."""
+        found: dict[Value, list[Term]] = {}
+        for value, condition in items:
+            if is_static(value):
+                found.setdefault(value, []).append(condition)
+                continue
+            choice = self.as_choice(value)
+            for code, each in enumerate(choice.domain):
+                here = self.bank.eq(choice.term, self.bank.integer(code))
+                found.setdefault(each, []).append(self.bank.and_(condition, here))
+        return SetValue(tuple((v, self.bank.disj(t)) for v, t in found.items()))
 
     def less(self, a: Value, b: Value) -> Value:
         x, y = self._crossed(a, b)
@@ -284,15 +305,19 @@ class Algebra:
         return self.bank.or_(self.bank.and_(condition, a), self.bank.and_(self.bank.not_(condition), b))
 
     def as_choice(self, value: Value) -> Choice:
+        """A value as one of finitely many; numbers need a constant denominator and at most MOST_CASES numerators."""
         if isinstance(value, Choice):
             return value
         if is_static(value):
             return Choice(self.bank.integer(0), (value,))
-        if isinstance(value, Quantity) and value.den.lo == value.den.hi == 1:
+        if isinstance(value, Term):
+            return Choice(self.bank.ite(value, self.bank.integer(1), self.bank.integer(0)), (False, True))
+        if isinstance(value, Quantity) and value.den.lo == value.den.hi:
             lo, hi = value.num.lo, value.num.hi
-            shifted = value.num if lo == 0 else self.bank.sub(value.num, self.bank.integer(lo))
-            return Choice(shifted, tuple(Fraction(n) for n in range(lo, hi + 1)))
-        raise GroundingError(f"not a choice among finitely many values: {value!r}")
+            if hi - lo < MOST_CASES:
+                shifted = value.num if lo == 0 else self.bank.sub(value.num, self.bank.integer(lo))
+                return Choice(shifted, tuple(Fraction(n, value.den.lo) for n in range(lo, hi + 1)))
+        raise GroundingError("a number with too many possible values stands where one of a few is needed")
 
     def recode(self, choice: Choice, domain: tuple[Value, ...]) -> Term:
         """The index term of `choice` in another domain that contains its values (values outside: index 0)."""
@@ -302,9 +327,10 @@ class Algebra:
         return self.bank.lookup(choice.term, table)
 
     def lift(self, args: Sequence[Value], apply: Callable[[tuple[Value, ...]], Value]) -> Value:
-        """`apply` to static arguments, by cases over those that are choices."""
-        for position, arg in enumerate(args):
-            if isinstance(arg, Choice):
+        """`apply` to static arguments, by cases over those that depend on the state."""
+        for position, given in enumerate(args):
+            if not is_static(given) and not isinstance(given, SetValue):
+                arg = self.as_choice(given)
                 result: Value = None
                 first = True
                 for code, value in reversed(list(enumerate(arg.domain))):

@@ -33,7 +33,7 @@ class Variation:
 
 def variations(decl: s.UpdateDecl) -> Iterator[Variation]:
     """The update itself (or one a declared outcome), then its fault variants."""
-    plain = [x for x in decl.body if not isinstance(x, (s.Outcome, s.Variant))]
+    plain: list[s.Statement] = [x for x in decl.body if not isinstance(x, (s.Outcome, s.Variant))]
     outcomes = [x for x in decl.body if isinstance(x, s.Outcome)]
     bases = [(decl.name, plain)] if not outcomes else [(f"{decl.name}.{o.name}", [*plain, *o.body]) for o in outcomes]
     for name, body in bases:

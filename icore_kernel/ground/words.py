@@ -6,13 +6,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from icore_kernel.ground.relations import CONTRIBUTES
 from icore_kernel.ground.values import Element, GroundingError, Value
+from icore_kernel.terms.node import Term
 
 if TYPE_CHECKING:
     from icore_kernel.ground.primitives import Primitives, UpdateFacts
-
-
-CONTRIBUTES = {"obl": "obligation", "cov": "coverage", "sup": "support", "agg": "aggregation", "contradicts": "contradiction"}
 
 
 def table(p: Primitives) -> dict[str, Callable[..., Value]]:
@@ -70,7 +69,7 @@ def table(p: Primitives) -> dict[str, Callable[..., Value]]:
         "reject": lambda: _conjunction(p, "reject"),
         "stuck": lambda: _conjunction(p, "stuck"),
     }
-    words.update({name: p.contribution(name) for name in CONTRIBUTES})
+    words.update({name: p.relations.contribution(name) for name in CONTRIBUTES})
     missing = p.u.primitives.keys() - words.keys()
     if missing:
         raise GroundingError(f"the theory asks for words that the kernel does not supply: {', '.join(sorted(missing))}")
@@ -137,9 +136,9 @@ def _facts(p: Primitives, update: Value) -> UpdateFacts:
     return p.updates[update]
 
 
-def _granted(p: Primitives, table: dict[Element, object], certificate: Value) -> Value:
-    found = table.get(certificate) if isinstance(certificate, Element) else None
-    return True if found is None else p.alg.truth(found)  # type: ignore[arg-type]
+def _granted(p: Primitives, rights: dict[Element, Term], certificate: Value) -> Value:
+    found = rights.get(certificate) if isinstance(certificate, Element) else None
+    return True if found is None else p.alg.truth(found)
 
 
 def _conjunction(p: Primitives, kind: str) -> Value:

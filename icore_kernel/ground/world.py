@@ -9,6 +9,7 @@ from icore_kernel.ground.build import domain_of
 from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.evidence import Evidence
 from icore_kernel.ground.slots import FREE, Free, Slot, Slots
+from icore_kernel.ground.start import Start
 from icore_kernel.ground.universe import REPORTS, Universe
 from icore_kernel.ground.values import Element, SetValue, Value, show_value
 
@@ -99,14 +100,23 @@ class _World:
             self._field(("cfield", element, f.name), f"{element.name}.{f.name}", f.sort, None)
         for number, premise in enumerate(evidence.premises_of[element]):
             if premise.captured:
-                self.slots.declare(Slot(("captured", element, number), f"{element.name} premise {number + 1}", (False, True), starts, False))
+                self._flag(("captured", element, number), f"{element.name} premise {number + 1}", starts)
         for assertion in dict.fromkeys(c.assertion for c in evidence.claims_of[element]):
-            self.slots.declare(Slot(("under", element, assertion), f"{assertion.name} rests on {element.name}", (False, True), starts, False))
+            self._flag(("under", element, assertion), f"{assertion.name} rests on {element.name}", starts)
+
+    def _flag(self, key: tuple[object, ...], name: str, initial: bool) -> None:
+        self.slots.declare(Slot(key, name, (False, True), initial, False))
 
     def starts(self, decl: s.CertificateDecl, element: Element) -> bool:
         if not decl.starts_active:
             return False
-        return decl.starts_when is None or self.ev.static(decl.starts_when, self.u.certificates[element].args) is True
+        if decl.starts_when is None:
+            return True
+        self.ev.words = Start(self.u, self.ev)
+        answer = self.ev.static(decl.starts_when, self.u.certificates[element].args) is True
+        self.ev.words = None
+        self.ev.forget()
+        return answer
 
     def _field(self, key: tuple[object, ...], name: str, sort: s.Sort, initial: Value | Free) -> None:
         """A declared field; a set becomes one Boolean an element. None as initial: the first value of the domain."""
