@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from icore_dsl.mistakes import LanguageError, Mistake
@@ -38,6 +38,8 @@ class Loaded:
     system: System
     bank: TermBank
     settings: Mapping[str, str]
+    libraries: Mapping[str, Module] = field(default_factory=dict)
+    """What the package imports, by the path it is imported under."""
 
 
 def load_theory(folder: Path | None = None) -> tuple[Module, ...]:
@@ -86,7 +88,7 @@ def load(path: str | Path, *, settings: Mapping[str, str] | None = None, theory:
         grounded = ground(package, modules, libraries, given)
     except GroundingError as wrong:
         raise UsageError(str(wrong)) from wrong
-    return Loaded(file, package, modules, grounded.system, grounded.bank, given)
+    return Loaded(file, package, modules, grounded.system, grounded.bank, given, libraries)
 
 
 def _refuse(mistakes: tuple[Mistake, ...], texts: Mapping[str, str]) -> None:

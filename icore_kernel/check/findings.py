@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from icore_dsl.syntax import Span
+from icore_kernel.check.places import Places
 from icore_kernel.check.plan import ANTECEDENT, WATCH
 from icore_kernel.explore.model import Exploration
-from icore_kernel.system import Kind, PropertyKind, System
+from icore_kernel.system import PropertyKind, System
 from icore_kernel.verdict import Finding
 
 
-def findings(system: System, exploration: Exploration) -> tuple[Finding, ...]:
+def findings(system: System, exploration: Exploration, where: Places) -> tuple[Finding, ...]:
     """Everything due, those allowed marked with their reason. A stopped search finds nothing by what it did not see."""
     found = [*_static(system)]
-    if exploration.states == 0:
-        found.append(Finding("no_start", "", "no initial state satisfies `initially`"))
+    if exploration.stopped is None and exploration.states == 0:
+        found.append(Finding("no_start", "", "no initial state satisfies `initially`", where.start))
     elif exploration.stopped is None:
-        found.extend(_updates(system, exploration))
+        found.extend(_updates(system, exploration, where))
         found.extend(_watched(system, exploration))
         found.extend(_final(system, exploration))
     return tuple(_allowed(system, f) for f in found)
@@ -41,31 +41,29 @@ def _static(system: System) -> Iterator[Finding]:
             yield Finding("unread_invariant", prop.name, f"`{prop.name}` reads nothing that an update writes", prop.span)
 
 
-def _updates(system: System, exploration: Exploration) -> Iterator[Finding]:
-    fires: dict[str, int] = {name: 0 for name in system.silent}
-    occurs: dict[str, int] = {name: 0 for name in system.silent}
-    spans: dict[str, Span | None] = {}
-    faults: set[str] = set()
+def _updates(system: System, exploration: Exploration, where: Places) -> Iterator[Finding]:
+    """By schema: what never happens, and what the audit does not see."""
+    fires: dict[str, int] = dict.fromkeys(system.silent, 0)
+    occurs: dict[str, int] = dict.fromkeys(system.silent, 0)
+    spans = {name: schema.span for name, schema in where.schemas.items()}
+    faults = {name for name, schema in where.schemas.items() if schema.fault}
     for update, cover in zip(system.updates, exploration.coverage, strict=True):
         fires[update.schema] = fires.get(update.schema, 0) + cover.committed
         occurs[update.schema] = occurs.get(update.schema, 0) + cover.enabled
-        spans.setdefault(update.schema, update.span)
-        if update.kind is Kind.FAULT:
-            faults.add(update.schema)
-    if not exploration.steps:
-        yield Finding("no_start", "", "no update is enabled in the initial state: nothing ever happens")
+    if not any(count for schema, count in fires.items() if schema not in faults):
+        yield Finding("no_start", "", "no update is enabled in the initial state: nothing ever happens", where.first_update)
     for schema, count in fires.items():
         span = spans.get(schema)
-        if schema in faults:
-            if occurs[schema] == 0:
-                yield Finding("never_fires", schema, f"fault `{schema}` can never be attempted", span)
-            elif exploration.passed.get(schema, 0) == occurs[schema]:
-                yield Finding("never_refused", schema, f"fault `{schema}` is never refused: the audit cannot see it", span)
-            elif exploration.passed.get(schema, 0):
-                passed = exploration.passed[schema]
-                yield Finding("passes", schema, f"fault `{schema}` passes the audit in {passed:,} of {occurs[schema]:,} occurrences", span)
-        elif count == 0:
-            yield Finding("never_fires", schema, f"update `{schema}` never fires", span)
+        passed = exploration.passed.get(schema, 0)
+        if schema not in faults:
+            if count == 0:
+                yield Finding("never_fires", schema, f"update `{schema}` never fires", span)
+        elif occurs[schema] == 0:
+            yield Finding("never_fires", schema, f"fault `{schema}` can never be attempted", span)
+        elif passed == occurs[schema]:
+            yield Finding("never_refused", schema, f"fault `{schema}` is never refused: the audit cannot see it", span)
+        elif passed:
+            yield Finding("passes", schema, f"fault `{schema}` passes the audit in {passed:,} of {occurs[schema]:,} occurrences", span)
 
 
 def _watched(system: System, exploration: Exploration) -> Iterator[Finding]:

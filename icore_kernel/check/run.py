@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from icore_kernel.check.answers import exhaustive
 from icore_kernel.check.findings import findings
+from icore_kernel.check.places import places
 from icore_kernel.check.plan import Plan, make_plan
 from icore_kernel.check.properties import property_results
 from icore_kernel.check.scenarios import scenario_results
@@ -31,7 +33,7 @@ def check(loaded: Loaded, *, only: Sequence[str] = (), unaudited: bool | Sequenc
     exploration = explore(system, plan.watchlist, rules, mode)
     results, obligations = _results(loaded, plan, exploration, mode)
     chosen = _chosen(results, only, loaded)
-    notes = findings(system, exploration) if isinstance(mode, Audited) and not only else ()
+    notes = findings(system, exploration, places(loaded)) if isinstance(mode, Audited) and not only else ()
     return Report(
         file=str(loaded.path),
         package=system.name,
@@ -69,20 +71,24 @@ def _results(loaded: Loaded, plan: Plan, exploration: Exploration, mode: Mode) -
     sections = Sections(loaded, plan, exploration)
     audited = isinstance(mode, Audited)
     results = [sections.well_formed()]
-    if exploration.states == 0:
-        results.append(sections.no_start())
+    if exploration.states == 0 and exploration.stopped is None:
+        results.append(sections.no_start(places(loaded).start))
     if audited:
         results.extend(sections.legality())
         results.extend(sections.faults())
     results.extend(sections.feasibility())
     results.extend(sections.soundness())
     results.extend(property_results(loaded.system, exploration))
-    if not audited:
-        return results, []
-    results.extend(sections.reports())
-    results.extend(sections.performance())
-    results.extend(sections.dead_ends())
-    results.extend(scenario_results(loaded.system))
+    if audited:
+        results.extend(sections.reports())
+        results.extend(sections.performance())
+        results.extend(sections.dead_ends())
+        results.extend(scenario_results(loaded.system))
+    else:
+        results.extend(sections.let_through())
+        results.extend(sections.definedness())
+    if exploration.stopped is not None and not any(r.verdict in {Verdict.VIOLATED, Verdict.UNKNOWN} for r in results):
+        results.append(exhaustive(exploration, "search", ""))  # nothing else says that there was a bound
     return results, sections.obligations
 
 
@@ -105,7 +111,8 @@ def _expected(result: Result, system: System) -> Result:
         return replace(result, verdict=Verdict.HOLDS, detail=detail)
     if result.verdict is Verdict.UNKNOWN:
         return result
-    return replace(result, verdict=Verdict.VIOLATED, detail="the file expects a violation, and there is none", assurance=Assurance.EXHAUSTIVE)
+    detail = "the file expects a violation, and there is none"
+    return replace(result, verdict=Verdict.VIOLATED, detail=detail, assurance=Assurance.EXHAUSTIVE)
 
 
 def _space(exploration: Exploration) -> dict[str, object]:

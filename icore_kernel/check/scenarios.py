@@ -3,27 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
+from icore_kernel.check.answers import plural
 from icore_kernel.check.reasons import reasons_of
 from icore_kernel.explore import judge
-from icore_kernel.explore.model import Audited, Path, State
+from icore_kernel.explore.model import Audited, Path, Rules, State
+from icore_kernel.explore.scalar_search import initial_states
+from icore_kernel.explore.tally import Clock
 from icore_kernel.meaning import scalar
 from icore_kernel.runs import run_of
 from icore_kernel.system import Clause, Scenario, System
 from icore_kernel.verdict import Assurance, Reason, Result, Verdict
 
+ENGINE = "scalar replay"
+
+
+MOST_CANDIDATES = 20_000
+"""Free fields that start anywhere may make more initial states than can be replayed from: then a scenario is `unknown`."""
+
 
 def scenario_results(system: System) -> Iterator[Result]:
+    if not system.scenarios:
+        return
     numbers = {update.name: i for i, update in enumerate(system.updates)}
+    few = prod(field.domain.size for field in system.free) <= MOST_CANDIDATES
+    starts = tuple(initial_states(system, Clock(Rules()))) if few else None
     for scenario in system.scenarios:
-        yield _replayed(system, scenario, numbers)
+        yield _result(system, scenario, numbers, starts)
 
 
-def _replayed(system: System, scenario: Scenario, numbers: dict[str, int]) -> Result:
+def _result(system: System, scenario: Scenario, numbers: dict[str, int], starts: tuple[State, ...] | None) -> Result:
+    """From every initial state: a field without a value is never given one silently. The first that fails is shown."""
     name = f"run {scenario.name}"
-    state: State = system.initial
-    if not scalar.evaluate(system.initially, state):
-        return Result(name, Verdict.UNKNOWN, Assurance.NONE, "the first initial state does not satisfy `initially`", scenario.span)
+    if not starts:
+        why = "too many initial states to replay from each" if starts is None else "no initial state satisfies `initially`"
+        return Result(name, Verdict.UNKNOWN, Assurance.NONE, why, scenario.span, engine=ENGINE)
+    for start in starts:
+        failed = _failure(system, scenario, numbers, start)
+        if failed is not None:
+            return failed
+    detail = plural(len(scenario.steps), "step") + (f" from each of {len(starts):,} initial states" if len(starts) > 1 else "")
+    return Result(name, Verdict.HOLDS, Assurance.OBSERVED, detail, scenario.span, engine=ENGINE, not_guaranteed="any other run")
+
+
+def _failure(system: System, scenario: Scenario, numbers: dict[str, int], start: State) -> Result | None:
+    """How the scenario fails from one initial state: at a step that does not commit, or at its end."""
+    name = f"run {scenario.name}"
+    state = start
     path: list[int] = []
     for place, (step, span) in enumerate(scenario.steps, start=1):
         number = numbers.get(step)
@@ -31,18 +58,17 @@ def _replayed(system: System, scenario: Scenario, numbers: dict[str, int]) -> Re
         if number is None or after is None:
             why, reasons = _refusal(system, number, state)
             offending = number if number is not None and judge.occurs(system.updates[number], state) else None
-            run = run_of(system, Path(system.initial, tuple(path)), offending)
-            return Result(name, Verdict.VIOLATED, Assurance.OBSERVED, f"step {place}, {step}: {why}", span, run, reasons, "scalar replay")
+            run = run_of(system, Path(start, tuple(path)), offending)
+            return Result(name, Verdict.VIOLATED, Assurance.OBSERVED, f"step {place}, {step}: {why}", span, run, reasons, ENGINE)
         path.append(number)
         state = after
-    run = run_of(system, Path(system.initial, tuple(path)))
-    if not scalar.evaluate(scenario.expect, state):
-        clause = Clause(f"expect of {scenario.name}", scenario.expect, spans=(scenario.span,))
-        reasons = reasons_of(system, clause, state)
-        return Result(name, Verdict.VIOLATED, Assurance.OBSERVED, "what it expects does not hold at its end", scenario.span, run, reasons, "scalar replay")
+    if scalar.evaluate(scenario.expect, state):
+        return None
+    clause = Clause(f"expect of {scenario.name}", scenario.expect, spans=(scenario.span,))
     return Result(
-        name, Verdict.HOLDS, Assurance.OBSERVED, f"{len(path)} steps", scenario.span, engine="scalar replay", not_guaranteed="any other run"
-    )
+        name, Verdict.VIOLATED, Assurance.OBSERVED, "what it expects does not hold at its end", scenario.span,
+        run_of(system, Path(start, tuple(path))), reasons_of(system, clause, state), ENGINE,
+    )  # fmt: skip
 
 
 def _refusal(system: System, number: int | None, state: State) -> tuple[str, tuple[Reason, ...]]:

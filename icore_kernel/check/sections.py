@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
+from icore_dsl.syntax import Span
 from icore_kernel.check.answers import engine, exhaustive, plural, sighting
 from icore_kernel.check.plan import CONCLUSION, FEASIBILITY, SOUNDNESS, Plan
 from icore_kernel.check.reasons import reasons_of
 from icore_kernel.explore.judge import successor
-from icore_kernel.explore.model import Exploration, Phase, Violation
+from icore_kernel.explore.model import Exploration, Phase, Unaudited, Violation
 from icore_kernel.load import Loaded
 from icore_kernel.runs import run_of_finality, run_of_violation, run_to
 from icore_kernel.system import Clause, Kind
@@ -27,17 +29,12 @@ class Sections:
         self.obligations: list[Obligation] = []
 
     def well_formed(self) -> Result:
-        counts = self.system.counts
-        detail = plural(counts.get("declarations", 0), "declaration")
-        if self.system.has_obligations:
-            detail += ", roots anchored" if not self.found.checks.get(f"{FEASIBILITY}:0") else ""
+        detail = plural(self.system.counts.get("declarations", 0), "declaration")
         return Result("well-formed", Verdict.HOLDS, Assurance.STATIC, detail, engine="checker")
 
-    def no_start(self) -> Result:
-        return Result(
-            "start", Verdict.VIOLATED, Assurance.EXHAUSTIVE, "no initial state satisfies `initially`: everything else would hold for no reason",
-            engine=engine(self.found),
-        )  # fmt: skip
+    def no_start(self, where: Span) -> Result:
+        detail = "no initial state satisfies `initially`: everything else would hold for no reason"
+        return Result("start", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, where, engine=engine(self.found))
 
     # ---- updates ---------------------------------------------------------------------------------------------------
     def legality(self) -> Iterator[Result]:
@@ -92,6 +89,32 @@ class Sections:
         if passed:
             detail += " · passed: " + ", ".join(f"{n} {c:,}" for n, c in passed.items())
         yield exhaustive(self.found, "faults", detail)
+
+    def let_through(self) -> Iterator[Result]:
+        """What an unaudited search let through. A fault that never commits shows nothing: then the rest is about the audited system."""
+        mode = self.found.mode
+        if not isinstance(mode, Unaudited):
+            return
+        commits = Counter[str]()
+        for update, cover in zip(self.system.updates, self.found.coverage, strict=True):
+            if update.kind is Kind.FAULT:
+                commits[update.fault if mode.through is None or update.fault in mode.through else update.schema] += cover.committed
+            elif not update.requires.is_true:
+                commits[f"{update.schema}.attempt"] += cover.enabled - cover.committable
+        wanted = sorted(commits if mode.through is None else mode.through)
+        idle = [name for name in wanted if not commits[name]]
+        said = ", ".join(f"{name} {commits[name]:,}" for name in wanted if commits[name])
+        if not wanted or (idle and (mode.through is not None or not said)):
+            never = f"never committed: {', '.join(idle)}" if idle else "no fault, and no attempt that `requires` refuses, is declared"
+            yield Result("let through", Verdict.UNKNOWN, Assurance.NONE, f"{never}: nothing is shown", engine=engine(self.found))
+            return
+        yield exhaustive(self.found, "let through", said + (f" · never committed: {', '.join(idle)}" if idle else ""))
+
+    def definedness(self) -> Iterator[Result]:
+        """Unaudited, legality is not asked; that every write stays in its domain still is."""
+        if self.found.violations:
+            for result in self.legality():
+                yield replace(result, name="definedness")
 
     # ---- states ----------------------------------------------------------------------------------------------------
     def feasibility(self) -> Iterator[Result]:
@@ -186,9 +209,10 @@ class Sections:
             return
         refused = Counter(f"{self.system.updates[u].name} by {label}" for u, label in ends.refused)
         said = ", ".join(list(refused)[:4]) or "nothing was attempted there"
+        detail = f"{count} where nothing productive can follow and neither Acc, Rej nor Stuck holds"
         yield Result(
-            "dead ends", Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"{count} where nothing productive can follow and neither Acc, Rej nor Stuck holds",
-            None, run_to(self.found, ends.first), self._blocked(ends.first), engine(self.found),
+            "dead ends", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, None,
+            run_to(self.found, ends.first), self._blocked(ends.first), engine(self.found),
             repair=f"refused there: {said}", seconds=self.found.seconds,
         )  # fmt: skip
 
