@@ -217,13 +217,11 @@ class Sections:
         )  # fmt: skip
 
     def _blocked(self, number: int) -> tuple[Reason, ...]:
-        """Why the dead end is not Accept: the first clause of Acc that fails in it."""
+        """Why the dead end is no end: the clauses that fail of Acc or of Rej, whichever is nearer (Acc where neither is)."""
         state = self.found.store.state(number)
-        for clause in self.system.accept:
-            reasons = reasons_of(self.system, clause, state)
-            if not _holds(clause, state):
-                return reasons[:2]
-        return ()
+        ends = [[c for c in clauses if not _holds(c, state)] for clauses in (self.system.accept, self.system.reject) if clauses]
+        nearest = min(ends, key=len, default=[])
+        return tuple(r for clause in nearest for r in reasons_of(self.system, clause, state))[:2]
 
     def finality(self) -> Result | None:
         found = self.found.finality
