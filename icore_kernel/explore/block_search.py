@@ -7,12 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from icore_kernel.explore.blocks import Block, Collision, Keys, Rows, Visited, Words, pack_block
+from icore_kernel.explore.blocks import Block, Collision, Keys, Rows, Visited, Words, distinct, pack_block
+from icore_kernel.explore.checkpoint import Folder, Mark, Snapshot
 from icore_kernel.explore.judge import roles
 from icore_kernel.explore.judging import Stepper
 from icore_kernel.explore.kernel import SuccessorKernel, VectorKernel
 from icore_kernel.explore.layout import Layout, lay_out
 from icore_kernel.explore.level_store import LevelStore
+from icore_kernel.explore.memory import peak, resident
 from icore_kernel.explore.model import Exploration, FinalityBreak, Mode, Rules, StepGraph, Watchlist
 from icore_kernel.explore.sequel import finality, step_graph
 from icore_kernel.explore.tally import Clock, Stop, Tally
@@ -44,6 +46,7 @@ class BlockSearch:
         make_kernel: KernelMaker = vector_kernel,
         length: int | None = None,
         seed: int = 0,
+        folder: Folder | None = None,
     ) -> None:
         self.system = system
         self.watchlist = watchlist
@@ -54,7 +57,12 @@ class BlockSearch:
         self.layout = lay_out(system.fields)
         self.length = length or block_length(len(system.updates))
         self.pending = 0
+        self.parts: list[Words] = []
         self.full = False
+        self.surge = 0
+        self.most = peak()
+        self.folder = folder
+        self.mark: Mark | None = None
         self.tally = Tally(system, watchlist, rules)
         self.visited = Visited()
         self.store = LevelStore(system, mode, self.layout)
@@ -63,39 +71,82 @@ class BlockSearch:
         self._looked = [term for _, term in (*watchlist.checks, *watchlist.seen)]
         self._measured = [term for measure in watchlist.minimums for term in (measure.ratio.num, measure.ratio.den)]
 
-    def run(self) -> Exploration:
-        """Collision where the seed was unlucky."""
+    def run(self, begun: Snapshot | None = None) -> Exploration:
+        """Collision where the seed was unlucky. `begun`: go on from there."""
         stopped: str | None = None
         final: tuple[FinalityBreak | None, bool] = (None, False)
         graph: StepGraph | None = None
         try:
-            self._search()
+            self._search(begun)
+            self.clock.enter("finality")
             final = finality(self.watchlist, self.stepper, self.store, self.length, self.seed, self.clock)
             if self.rules.keep_graph:
+                self.clock.enter("graph")
                 graph = step_graph(self.stepper, self.store, self.length, self.seed, self.clock)
         except Stop as stop:
             stopped = stop.reason
+            self._write()
         except KeyboardInterrupt:
             stopped = "interrupted"
         levels = [len(level) for level in self.store.levels]
         return self.tally.conclude(self.mode, "numpy", levels, self.store, stopped, final, graph, self.clock.seconds)
 
-    def _search(self) -> None:
-        level = self._initial()
+    def _search(self, begun: Snapshot | None) -> None:
+        if begun is None:
+            level, begin = self._initial(), 0
+            if len(level):
+                self._begin(level)
+        else:
+            level, begin = self._restore(begun)
         while len(level):
-            depth = len(self.store.levels)
-            self._keep(level)
+            depth = len(self.store.levels) - 1
             if self.full:
                 break
             if depth == self.rules.max_depth:
                 raise Stop(f"max-depth {self.rules.max_depth}")
-            level = self._expand(level)
+            level, begin = self._expand(level, begin), 0
+            if len(level):
+                self._begin(level)
         if self.full:
             raise Stop(f"max-states {self.rules.max_states}")
+        self._write()
 
+    def _begin(self, level: Words) -> None:
+        """A level is complete: look at its states, and remember that it may be expanded from its first one."""
+        self._keep(level)
+        self._marked(0)
+
+    def _restore(self, begun: Snapshot) -> tuple[Words, int]:
+        """The level that was being expanded, and how many of its states were."""
+        self.tally.restore(begun.mark.tally)
+        self.store.levels, self.parts = list(begun.levels), [begun.rest] if len(begun.rest) else []
+        self.pending = len(begun.rest)
+        self.visited.add(*distinct(begun.words, self.seed))
+        self.stepper.infeasible.add(*distinct(begun.infeasible, self.seed))
+        self.mark = begun.mark
+        return (self.store.levels[-1] if self.store.levels else begun.rest), begun.mark.begin
+
+    # ---- checkpoints -----------------------------------------------------------------------------------------------
+    def _marked(self, begin: int) -> None:
+        """The search could go on from here; and does so later, where it is time to write that down."""
+        if self.folder is None or self.full:
+            return
+        lengths = tuple(len(level) for level in self.store.levels)
+        self.mark = Mark(lengths, begin, sum(map(len, self.parts)), self.tally.record())
+        if self.folder.due():
+            self._write()
+
+    def _write(self) -> None:
+        """The newest mark, on disk."""
+        if self.folder is None or self.mark is None:
+            return
+        runs = [run.words for run in self.stepper.infeasible.runs]
+        self.folder.write(self.seed, self.mark, [*self.store.levels, *self.parts], runs)
+
+    # ---- levels ----------------------------------------------------------------------------------------------------
     def _keep(self, level: Words) -> None:
         self.store.levels.append(level)
-        self.pending = 0
+        self.pending, self.parts = 0, []
         self._observe(level)
 
     def _initial(self) -> Words:
@@ -117,26 +168,40 @@ class BlockSearch:
             if len(keys) > room:
                 self.full = True
                 keys, fresh = keys[:room], fresh[:room]
+        self.clock.check(self.store.total + self.pending, coming=self.visited.coming(len(keys), self.layout.words))
         self.pending += len(keys)
         self.visited.add(keys, fresh)
         return fresh
 
-    def _expand(self, level: Words) -> Words:
+    def _expand(self, level: Words, begin: int) -> Words:
         """The next level, while the occurrences of this one are judged and counted. Lost when a rule stops the search on the way:
         states are counted only when they are looked at too."""
         base = self.store.total - len(level)
-        parts: list[Words] = []
-        for begin in range(0, len(level), self.length):
-            self.clock.check(self.store.total + self.pending, self.tally.steps, len(level), len(self.store.levels) - 1)
-            block = Block(self.layout, level[begin : begin + self.length])
-            keys, fresh, productive = self.stepper.step(block, base + begin, self.tally)
-            self._dead_ends(block, base + begin, productive)
-            parts.append(self._admit(keys, fresh))
+        depth = len(self.store.levels) - 1
+        for at in range(begin, len(level), self.length):
+            self.clock.check(self.store.total + self.pending, self.tally.steps, len(level), depth, self.surge)
+            block = Block(self.layout, level[at : at + self.length])
+            keys, fresh, productive = self._step(block, base + at)
+            self._dead_ends(block, base + at, productive)
+            self.parts.append(self._admit(keys, fresh))
             if self.tally.due is not None:
                 raise Stop(self.tally.due)
             if self.full:
                 break
-        return _joined(parts, self.layout)
+            self._marked(min(at + self.length, len(level)))
+        self.clock.check(self.store.total + self.pending, coming=8 * self.pending * self.layout.words)
+        return _joined(self.parts, self.layout)
+
+    def _step(self, block: Block, base: int) -> tuple[Keys, Words, np.ndarray]:
+        """One block, and how much more memory than before it took on the way, where that is limited."""
+        if self.rules.max_memory is None:
+            return self.stepper.step(block, base, self.tally)
+        before = resident()
+        found = self.stepper.step(block, base, self.tally)
+        most = peak()
+        if most > self.most:
+            self.most, self.surge = most, max(self.surge, most - before)
+        return found
 
     def _dead_ends(self, block: Block, base: int, productive: np.ndarray) -> None:
         rows: Rows = np.flatnonzero(~productive)
@@ -218,10 +283,17 @@ def explore_blocks(
     make_kernel: KernelMaker = vector_kernel,
     length: int | None = None,
 ) -> Exploration:
-    """The search, begun again under another seed should two states share a key (once in 10**5 searches of 10**7 states)."""
-    seed = 0
+    """The search, begun again under another seed should two states share a key (once in 10**5 searches of 10**7 states).
+
+    CheckpointError where the rules name a folder that does not fit.
+    """
+    folder = None if rules.checkpoints is None else Folder.of(rules.checkpoints, system, watchlist, rules, mode)
+    begun = None if folder is None else folder.begun()
+    seed = 0 if begun is None else begun.seed
     while True:
         try:
-            return BlockSearch(system, watchlist, rules, mode, clock, make_kernel, length, seed).run()
+            return BlockSearch(system, watchlist, rules, mode, clock, make_kernel, length, seed, folder).run(begun)
         except Collision:
-            seed += 1
+            seed, begun = seed + 1, None
+            if folder is not None:
+                folder.forget()

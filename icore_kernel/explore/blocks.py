@@ -201,6 +201,18 @@ class Visited:
             last = self.runs.pop()
             self.runs.append(merged(self.runs.pop(), last))
 
+    def coming(self, count: int, words: int) -> int:
+        """About how many bytes `add` takes on the way, for `count` states of so many words."""
+        size = count
+        for run in reversed(self.runs):
+            if 2 * size <= len(run):
+                break
+            size += len(run)
+        if size == count:
+            return 0
+        # With one word the merged keys and the sort's own half; with more, two orders, and keys and words twice.
+        return 12 * size if words == 1 else 8 * size * (3 + 2 * words)
+
     def contains(self, keys: Keys, words: Words) -> NDArray[np.bool_]:
         held = np.zeros(len(keys), dtype=bool)
         for run in self.runs:

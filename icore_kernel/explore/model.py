@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple, Protocol
 
 from icore_kernel.system import Clause, Measure, System
@@ -44,13 +45,36 @@ Mode = Audited | Unaudited
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a long search tells: states found, steps, states of the level under expansion, its depth, seconds."""
+    """What a long search tells: states found, steps, states of the level under expansion, its depth, seconds, what it is at
+    (`search`, then `finality`, `graph`, which go through the steps again), and bytes of memory in use."""
 
     states: int
     steps: int
     frontier: int
     depth: int
     seconds: float
+    phase: str = "search"
+    memory: int = 0
+
+
+class CheckpointError(Exception):
+    """A checkpoint that is not there, is damaged, or is of another search; or a folder that has one already. The message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """Where a search by blocks writes what it would need to go on, and whether it begins with what is there.
+
+    * `folder`: of one search; made where there is none;
+    * `resume`: go on from the checkpoint in it; else there must be none;
+    * `every`: seconds between checkpoints (they are also written when a rule stops the search, and at its end);
+    * `facts`: what the caller wants to agree too, by name: the version of the program, settings.
+    """
+
+    folder: FilePath
+    resume: bool = False
+    every: float = 5.0
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +84,12 @@ class Rules:
     * `max_states`: keep this many states, stop when there is one more;
     * `max_depth`: states of this depth are found and checked, not expanded;
     * `timeout`: seconds of a monotonic clock from the start;
+    * `max_memory`: bytes of memory that the process may take; stops before an allocation that would go beyond;
     * `stop_on`: watchlist ids (a check violated, something seen), or LEGALITY;
     * `interrupted`: asked now and then; true stops like Ctrl-C does;
     * `keep_graph`: keep the steps of a complete exploration (8 bytes a step and more);
-    * `proved`: indices of updates proved legal in every feasible state where they are committable; not tested there again.
+    * `proved`: indices of updates proved legal in every feasible state where they are committable; not tested there again;
+    * `checkpoints`: where to write them.
     """
 
     max_states: int | None = None
@@ -74,6 +100,8 @@ class Rules:
     progress: Callable[[Progress], None] | None = None
     keep_graph: bool = False
     proved: frozenset[int] = frozenset()
+    max_memory: int | None = None
+    checkpoints: Checkpoints | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain, repeat
 from math import prod
@@ -13,6 +13,7 @@ from icore_kernel.explore.model import Exploration, FinalityBreak, Mode, Path, R
 from icore_kernel.explore.tally import Clock, Stop, Tally
 from icore_kernel.meaning.scalar import compile_terms
 from icore_kernel.system import Clause, GroundUpdate, Kind, System
+from icore_kernel.terms.table import Op
 from icore_kernel.terms.term import Term
 
 Values = Callable[[State], tuple[int, ...]]
@@ -42,26 +43,77 @@ class Clauses:
         return tuple(dict.fromkeys(label for label, value in zip(self._labels, values, strict=True) if not value))
 
 
+class Conjuncts:
+    """The parts of some clauses, each once, evaluated together: the parts that fail in a state."""
+
+    def __init__(self, parts: Sequence[Term]) -> None:
+        self.parts = tuple(part for part in parts if not part.is_true)
+        self._values: Values | None = compile_terms(self.parts) if self.parts else None
+
+    def failing(self, state: State) -> tuple[Term, ...]:
+        if self._values is None:
+            return ()
+        values = self._values(state)
+        return () if all(values) else tuple(part for part, value in zip(self.parts, values, strict=True) if not value)
+
+
+class Feasibility:
+    """The clauses that every state must satisfy, by their parts: legality clauses share most of them, term for term."""
+
+    def __init__(self, clauses: Sequence[Clause]) -> None:
+        self.clauses = [(clause.label, frozenset(conjuncts(clause.formula))) for clause in clauses]
+        self.parts = dict.fromkeys(part for clause in clauses for part in conjuncts(clause.formula))
+        self._cones: dict[int, Conjuncts] = {}
+
+    def cone(self, written: int) -> Conjuncts:
+        """The parts that writing these fields can break; all of them for -1."""
+        found = self._cones.get(written)
+        if found is None:
+            found = self._cones[written] = Conjuncts([part for part in self.parts if written < 0 or part.reads & written])
+        return found
+
+    def labels_of(self, broken: Sequence[Term]) -> tuple[str, ...]:
+        """The labels of the clauses that have one of these parts, in the order of the clauses."""
+        return tuple(label for label, parts in self.clauses if not parts.isdisjoint(broken)) if broken else ()
+
+
+def conjuncts(term: Term) -> tuple[Term, ...]:
+    return term.args if term.op is Op.AND else (term,)
+
+
 class Move:
     """One ground update, compiled."""
 
-    def __init__(self, update: GroundUpdate, part: Role) -> None:
+    def __init__(self, update: GroundUpdate, part: Role, feasibility: Feasibility) -> None:
         self.update = update
         self.part = part
         self.environment = update.kind is Kind.ENVIRONMENT
         self.requires = _formula(update.requires)
         self.defined = _formula(update.defined)
-        self.places = [write.field.index for write in update.writes]
-        self.values = compile_terms([write.value for write in update.writes])
+        fixed = [write for write in update.writes if write.value.op is Op.CONST]
+        moving = [write for write in update.writes if write.value.op is not Op.CONST]
+        self.fixed = [(write.field.index, int(write.value.value)) for write in fixed]
+        self.places = [write.field.index for write in moving]
+        self.values = compile_terms([write.value for write in moving]) if moving else None
         self.before = Clauses(update.before)
-        self.after = Clauses(update.after)
-        self.written = sum({1 << place for place in self.places})
+        self.after = [(clause.label, frozenset(conjuncts(clause.formula))) for clause in update.after]
+        parts = dict.fromkeys(part for _, own in self.after for part in own if part not in feasibility.parts)
+        self.own_after = Conjuncts(tuple(parts))
+        self.written = sum({1 << write.field.index for write in update.writes})
 
     def successor(self, state: State) -> State:
         after = list(state)
-        for place, value in zip(self.places, self.values(state), strict=True):
-            after[place] = int(value)
+        for place, constant in self.fixed:
+            after[place] = constant
+        if self.values is not None:
+            for place, value in zip(self.places, self.values(state), strict=True):
+                after[place] = int(value)
         return tuple(after)
+
+    def failing_after(self, state: State, broken: Sequence[Term]) -> tuple[str, ...]:
+        """Labels of `after` that fail in the state after, given the parts of feasibility that fail there."""
+        failing = {*broken, *self.own_after.failing(state)}
+        return tuple(label for label, parts in self.after if not parts.isdisjoint(failing)) if failing else ()
 
 
 def _formula(term: Term) -> Values | None:
@@ -134,8 +186,7 @@ class ScalarSearch:
         self._moving = [number for number, part in enumerate(self._roles) if part.occurs]
         self._when = compile_terms([system.updates[number].when for number in self._moving])
         self._moves: dict[int, Move] = {}
-        self._cones: dict[int, Clauses] = {}
-        self._whole: Clauses | None = None
+        self._feasibility = Feasibility(system.feasibility)
         measured = [term for measure in watchlist.minimums for term in (measure.ratio.num, measure.ratio.den)]
         looked = [term for _, term in (*watchlist.checks, *watchlist.seen)]
         self._looked = compile_terms([*looked, *measured])
@@ -147,6 +198,7 @@ class ScalarSearch:
         finality: tuple[FinalityBreak | None, bool] = (None, False)
         try:
             self._search()
+            self.clock.enter("finality")
             finality = self._finality()
         except Stop as stop:
             stopped = stop.reason
@@ -189,7 +241,7 @@ class ScalarSearch:
         if self.most is not None and len(self.memory.states) >= self.most:
             raise TooMany
         if feasible is None:
-            feasible = self._judged and not self._all_feasibility().failing(state)
+            feasible = self._judged and not self._feasibility.cone(-1).failing(state)
         self.feasible.append(feasible)
         number = self.memory.add(state, parent, update)
         self.levels[-1] += 1
@@ -228,7 +280,7 @@ class ScalarSearch:
         tally = self.tally
         move = self._moves.get(index)
         if move is None:
-            move = self._moves[index] = Move(self.system.updates[index], self._roles[index])
+            move = self._moves[index] = Move(self.system.updates[index], self._roles[index], self._feasibility)
         part = move.part
         tally.enabled[index] += 1
         required = move.requires is None or bool(move.requires(state)[0])
@@ -246,9 +298,10 @@ class ScalarSearch:
         known = self.memory.numbers.get(after)
         feasible: bool | None = None
         if part.judged and not (self.feasible[number] and index in self.rules.proved):
-            infeasibility = self._infeasibility(move, number, after, known)
-            failing = tuple(dict.fromkeys((*move.before.failing(state), *move.after.failing(after), *infeasibility)))
-            feasible = not infeasibility
+            broken = self._broken(move, number, after, known)
+            later = (*move.failing_after(after, broken), *self._feasibility.labels_of(broken))
+            failing = tuple(dict.fromkeys((*move.before.failing(state), *later)))
+            feasible = not broken
             if failing:
                 if part.fault:
                     tally.refusals[part.name, failing[0]] += 1
@@ -275,22 +328,11 @@ class ScalarSearch:
         if self.tally.due is not None:
             raise Stop(self.tally.due)
 
-    def _infeasibility(self, move: Move, number: int, after: State, known: int | None) -> tuple[str, ...]:
-        """The labels of A.4 (or whatever feasibility is) that fail after the step; from a feasible state only a write can break one."""
+    def _broken(self, move: Move, number: int, after: State, known: int | None) -> tuple[Term, ...]:
+        """The parts of feasibility that fail after the step; from a feasible state only a write can break one."""
         if known is not None and self.feasible[known]:
             return ()
-        if not self.feasible[number]:
-            return self._all_feasibility().failing(after)
-        cone = self._cones.get(move.written)
-        if cone is None:
-            touched = tuple(clause for clause in self.system.feasibility if clause.formula.reads & move.written)
-            cone = self._cones[move.written] = Clauses(touched)
-        return cone.failing(after)
-
-    def _all_feasibility(self) -> Clauses:
-        if self._whole is None:
-            self._whole = Clauses(self.system.feasibility)
-        return self._whole
+        return self._feasibility.cone(move.written if self.feasible[number] else -1).failing(after)
 
     def _finality(self) -> tuple[FinalityBreak | None, bool]:
         """Breadth-first over the states at or after a final one; distances count from the initial states."""

@@ -34,7 +34,8 @@ def explore(
 ) -> Exploration:
     """Search the reachable states breadth-first and report what the watchlist asks for (model.py).
 
-    ValueError for a watchlist that uses one id twice, or a field too wide for a block search.
+    ValueError for a watchlist that uses one id twice, or a field too wide for a block search. CheckpointError for a folder of
+    checkpoints that does not fit; only the search by blocks writes them.
     """
     for ids in (
         [name for name, _ in (*watchlist.checks, *watchlist.seen)],
@@ -44,7 +45,7 @@ def explore(
         if twice:
             raise ValueError(f"the watchlist uses an id twice: {', '.join(twice)}")
     clock = Clock(rules)
-    if engine is not Engine.NUMPY:
+    if engine is not Engine.NUMPY and rules.checkpoints is None:
         try:
             return ScalarSearch(system, watchlist, rules, mode, clock, SMALL if engine is Engine.AUTO else None).run()
         except TooMany:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from icore_kernel.explore import judge
+from icore_kernel.explore.memory import resident, show_size
 from icore_kernel.explore.model import (
     LEGALITY,
     Coverage,
@@ -26,6 +29,12 @@ from icore_kernel.explore.model import (
 )
 from icore_kernel.system import System
 
+FIRST_TOLD, TOLD_EVERY, WEIGHED_EVERY = 1.0, 0.25, 0.02
+"""Seconds: before the first progress, between two, between two looks at the memory."""
+
+SMALL_SIZE = 2**20
+"""Bytes that may be taken without a look at the memory."""
+
 
 class Stop(Exception):
     """Ends a search from within; the argument is the reason as it is reported."""
@@ -36,26 +45,41 @@ class Stop(Exception):
 
 
 class Clock:
-    """Time and interruption. `check` raises Stop when a rule says so, and reports progress about twice a second."""
+    """Time, memory and interruption. `check` raises Stop when a rule says so, and reports progress a few times a second."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.started = time.monotonic()
-        self._told = self.started
+        self.phase = "search"
+        # Progress is for long work only: nothing is told in the first second.
+        self._told = self.started + FIRST_TOLD - TOLD_EVERY
+        self._weighed = self.started
+        self._steps = 0
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.started
 
-    def check(self, states: int = 0, steps: int = 0, frontier: int = 0, depth: int = 0) -> None:
+    def enter(self, phase: str) -> None:
+        """What the search is at from now on."""
+        self.phase = phase
+
+    def check(self, states: int = 0, steps: int = 0, frontier: int = 0, depth: int = 0, coming: int = 0) -> None:
+        """`steps` of 0 are those told last; `coming`: bytes that are about to be taken."""
         now = time.monotonic()
+        self._steps = steps or self._steps
         if self.rules.timeout is not None and now - self.started >= self.rules.timeout:
             raise Stop(f"timeout {self.rules.timeout:g} s")
         if self.rules.interrupted is not None and self.rules.interrupted():
             raise Stop("interrupted")
-        if self.rules.progress is not None and now - self._told > 0.5:
+        if self.rules.max_memory is not None and (coming > SMALL_SIZE or now - self._weighed > WEIGHED_EVERY):
+            self._weighed = now
+            if resident() + coming > self.rules.max_memory:
+                raise Stop(f"max-memory {show_size(self.rules.max_memory)}")
+        if self.rules.progress is not None and now - self._told > TOLD_EVERY:
             self._told = now
-            self.rules.progress(Progress(states, steps, frontier, depth, now - self.started))
+            seconds = now - self.started
+            self.rules.progress(Progress(states, self._steps, frontier, depth, seconds, self.phase, resident()))
 
 
 class Tally:
@@ -120,6 +144,37 @@ class Tally:
         if first is not None and self.first_dead is None:
             self.first_dead = first
 
+    def record(self) -> dict[str, Any]:
+        """All counts as JSON has them, for a checkpoint; nothing in it changes later."""
+        return {
+            "enabled": list(self.enabled),
+            "committable": list(self.committable),
+            "committed": list(self.committed),
+            "steps": self.steps,
+            "stutters": self.stutters,
+            "refusals": [[*key, count] for key, count in self.refusals.items()],
+            "passed": dict(self.passed),
+            "violations": [[*key, *found] for key, found in self.violations.items()],
+            "checks": [list(found) for found in self.checks],
+            "seen": [list(found) for found in self.seen],
+            "extents": [[_text(e.least), e.least_at, _text(e.greatest), e.greatest_at] for e in self.extents],
+            "quiet": self.quiet,
+            "unended": self.unended,
+            "first_dead": self.first_dead,
+        }
+
+    def restore(self, record: Mapping[str, Any]) -> None:
+        """The counts of a record of a search that asked the same."""
+        self.enabled, self.committable, self.committed = record["enabled"], record["committable"], record["committed"]
+        self.steps, self.stutters = record["steps"], record["stutters"]
+        self.refusals = Counter({(name, label): count for name, label, count in record["refusals"]})
+        self.passed = Counter(record["passed"])
+        self.violations = {(schema, label): (count, state, update) for schema, label, count, state, update in record["violations"]}
+        self.checks = [(count, first) for count, first in record["checks"]]
+        self.seen = [(count, first) for count, first in record["seen"]]
+        self.extents = [Extent(_exact(least), at, _exact(greatest), there) for least, at, greatest, there in record["extents"]]
+        self.quiet, self.unended, self.first_dead = record["quiet"], record["unended"], record["first_dead"]
+
     def conclude(
         self,
         mode: Mode,
@@ -170,6 +225,14 @@ class Tally:
             seconds=seconds,
             store=store,
         )
+
+
+def _text(value: Fraction | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _exact(text: str | None) -> Fraction | None:
+    return None if text is None else Fraction(text)
 
 
 def _more(known: tuple[int, int | None], count: int, first: int) -> tuple[int, int | None]:
