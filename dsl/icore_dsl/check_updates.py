@@ -233,7 +233,8 @@ class Updates:
                 self.formulas.infer(assign.value, scope)
             return
         sort = self.formulas.infer(target, scope)
-        if sort != ERROR and not (isinstance(sort, Kind) and sort.base == base):
+        allowed = (base, "Artifact") if effect.kind == "supersede" else (base,)
+        if sort != ERROR and not (isinstance(sort, Kind) and sort.base in allowed):
             said = f"`{self.found.text(target.span)}` is {shown(sort)}"
             hint = {"Artifact": "issue it" if effect.kind == "emit" else "", "Certificate": "emit it" if effect.kind == "issue" else ""}
             mend = hint.get(sort.base, "") if isinstance(sort, Kind) else ""

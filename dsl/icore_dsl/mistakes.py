@@ -221,7 +221,7 @@ SORTS: tuple[Row, ...] = (
     Row("S015", "branches of different sorts", "Both branches of an `if`, all members of a set, have one sort.", "package A\ninvariant x: {1, open} == {}"),
     Row("S016", "may be none", "A definite value is wanted here.", "package A\nagents { ana {} }\nobligation type T {}\nobligations { a: T }\ninvariant x: assignee(a).skill == 1"),
     Row("S017", "has no fields", "Fields are read of agents, obligations, inputs, artifacts and certificates.", "package A\ninvariant x: open.skill"),
-    Row("S018", "effect on the wrong kind of thing", "`emit consume discard` take artifacts, `issue revoke supersede withhold` certificates, `create` work, `relate unrelate` relations.", "package A\ninput head\nupdate u by monitor { emit head }"),
+    Row("S018", "effect on the wrong kind of thing", "`emit consume discard supersede` take artifacts, `issue revoke supersede withhold` certificates, `create` work, `relate unrelate` relations.", "package A\ninput head\nupdate u by monitor { emit head }"),
     Row("S019", "not a premise", "Premises are inputs, artifacts, certificates and conditions; a certificate neutralizes certificates.", "package A\ncertificate c { premises 3 }"),
     Row("S020", "wrong test of a claim", "`is` and `in` stand after status and assignment, with a value of that sort.", "package A\nobligation type T {}\ncertificate c(w: T) { claims status(w) is 3 }"),
     Row("S021", "not a family", "Square brackets choose a member of a family of obligations; inputs and certificates take parentheses.", "package A\nobligation type T {}\nobligations { a: T }\ninvariant x: status(a[1]) == open"),

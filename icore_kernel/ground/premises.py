@@ -9,16 +9,24 @@ from icore_kernel.ground.evaluate import Env, Evaluator
 from icore_kernel.ground.evidence import Evidence, name_value
 from icore_kernel.ground.universe import Universe
 from icore_kernel.ground.values import Element, GroundingError, Value
+from icore_kernel.terms.node import Term
 
 READS = {"present": "node", "status": "status", "assignee": "assignment", "marker": "removal"}
 """Words that read what an assertion says."""
 
 
-def assertions_in(expr: s.Expr, env: Env, universe: Universe, evaluator: Evaluator, evidence: Evidence) -> list[Element]:
-    """Every one once, in the order of the formula. Definitions are looked into, quantifiers expanded; what `least` definitions
-    and evidence (`valid(c)`) read is their own affair."""
-    reader = _Reader(universe, evaluator, evidence)
-    return list(dict.fromkeys(reader.read(expr, env, False)))
+Read = tuple[Element, Term]
+"""An assertion, and the condition of the quantifiers under which it is read."""
+
+
+def assertions_in(expr: s.Expr, env: Env, universe: Universe, evaluator: Evaluator, evidence: Evidence) -> list[Read]:
+    """Every assertion once, in the order of the formula. Definitions are looked into, quantifiers expanded; what `least`
+    definitions and evidence (`valid(c)`) read is their own affair."""
+    bank = evaluator.algebra.bank
+    found: dict[Element, list[Term]] = {}
+    for assertion, condition in _Reader(universe, evaluator, evidence).read(expr, env, False, bank.true):
+        found.setdefault(assertion, []).append(condition)
+    return [(assertion, bank.disj(conditions)) for assertion, conditions in found.items()]
 
 
 class _Reader:
@@ -27,55 +35,56 @@ class _Reader:
         self.ev = evaluator
         self.evidence = evidence
 
-    def read(self, node: object, env: Env, theory: bool) -> Iterator[Element]:
+    def read(self, node: object, env: Env, theory: bool, condition: Term) -> Iterator[Read]:
         match node:
             case s.Quant() | s.SetOf():
                 for binder in node.binders:
-                    yield from self.read(binder.domain, env, theory)
+                    yield from self.read(binder.domain, env, theory, condition)
                 inside = (node.where, node.body) if isinstance(node, s.Quant) else (node.where, node.item)
-                for inner, _ in self.ev.bindings(node.binders, None, env, theory):
-                    yield from self.read(inside, inner, theory)
+                for inner, counts in self.ev.bindings(node.binders, node.where, env, theory):
+                    yield from self.read(inside, inner, theory, self.ev.algebra.bank.and_(condition, counts))
             case s.Call():
-                yield from self.read(node.args, env, theory)
-                yield from self._call(node, env, theory)
+                yield from self.read(node.args, env, theory, condition)
+                for args in self._arguments(node, env, theory):
+                    yield from self._called(node.name, args, theory, condition)
             case s.Name():
-                if node.id not in env and node.id in self.u.functions:
-                    yield from self._defined(node.id, (), theory)
+                if node.id not in env:
+                    yield from self._defined(node.id, (), theory, condition)
             case tuple():
                 for each in node:
-                    yield from self.read(each, env, theory)
+                    yield from self.read(each, env, theory, condition)
             case s.Span():
                 return
             case _ if hasattr(node, "__dataclass_fields__"):
                 for name in node.__dataclass_fields__:
-                    yield from self.read(getattr(node, name), env, theory)
-
-    def _call(self, call: s.Call, env: Env, theory: bool) -> Iterator[Element]:
-        for args in self._arguments(call, env, theory):
-            kind = READS.get(call.name)
-            if kind is None and not theory and call.name in self.u.signatures:
-                kind = "signature"
-            if kind is not None:
-                found = self.evidence.assertion(kind, args)
-            elif not theory and call.name in self.u.relations:
-                found = self.evidence.assertion("relation", (name_value(self.u, call.name), *args))
-            else:
-                yield from self._defined(call.name, args, theory)
-                continue
-            if found is not None:
-                yield found
+                    yield from self.read(getattr(node, name), env, theory, condition)
 
     def _arguments(self, call: s.Call, env: Env, theory: bool) -> Iterator[tuple[Value, ...]]:
         """The arguments, where they are known beforehand; none where a set or the state is passed."""
         try:
-            yield tuple(self.ev.known(a, env, theory) for a in call.args)
+            args = tuple(self.ev.known(a, env, theory) for a in call.args)
         except GroundingError:
             return
+        yield args
 
-    def _defined(self, name: str, args: tuple[Value, ...], theory: bool) -> Iterator[Element]:
+    def _called(self, name: str, args: tuple[Value, ...], theory: bool, condition: Term) -> Iterator[Read]:
+        kind = READS.get(name)
+        if not theory and name in self.u.signatures:
+            kind = "signature"
+        if kind is not None:
+            found = self.evidence.assertion(kind, args)
+        elif not theory and name in self.u.relations:
+            found = self.evidence.assertion("relation", (name_value(self.u, name), *args))
+        else:
+            yield from self._defined(name, args, theory, condition)
+            return
+        if found is not None:
+            yield found, condition
+
+    def _defined(self, name: str, args: tuple[Value, ...], theory: bool, condition: Term) -> Iterator[Read]:
         function = None if theory else self.u.functions.get(name)
         function = function or self.u.theory_functions.get(name)
         if function is None or function.decl.kind != "define" or isinstance(function.decl.body, s.TableBody):
             return
         inner = dict(zip((p.name for p in function.decl.params), args, strict=True))
-        yield from self.read(function.decl.body, inner, function.theory)
+        yield from self.read(function.decl.body, inner, function.theory, condition)

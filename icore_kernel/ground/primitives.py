@@ -239,9 +239,9 @@ class Primitives:
                 where = self.alg.boolean(self._condition(premise.where, certificate, premise.env))
                 if where.is_false:
                     continue
-                for assertion in assertions_in(premise.formula, premise.env, self.u, self.ev, self.evidence):
+                for assertion, condition in assertions_in(premise.formula, premise.env, self.u, self.ev, self.evidence):
                     made = self.alg.boolean(self.primitive("holds", (assertion,)))
-                    found.append((assertion, self.alg.bank.and_(where, made)))
+                    found.append((assertion, self.alg.bank.and_(where, condition, made)))
             self._read[certificate] = found
         return self._read[certificate]
 
