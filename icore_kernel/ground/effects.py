@@ -281,7 +281,8 @@ class Effects:
             if code is not self.slots.term(key):
                 writes.append(Write(known, code))
                 post[known.index] = code
-        for certificate in self._premises_first(draft):
+        capturing = any(self.slots.keys_of("captured", certificate) for certificate in draft.issued)
+        for certificate in self._premises_first(draft) if capturing else ():
             condition = draft.issued[certificate]
             for number, premise in enumerate(self.evidence.premises_of[certificate]):
                 known = self.slots.field(("captured", certificate, number))

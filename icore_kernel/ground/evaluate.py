@@ -65,15 +65,21 @@ class Evaluator:
 
     def value(self, expr: s.Expr, env: Env, theory: bool) -> Value:
         alg = self.algebra
-        match expr:
+        match expr:  # the most frequent first
+            case s.Name():
+                return self._name(expr, env, theory)
+            case s.Call():
+                return self.call(expr.name, [self.value(a, env, theory) for a in expr.args], theory, expr.span)
+            case s.Binary():
+                return self._binary(expr, env, theory)
+            case s.Quant():
+                return self._quantifier(expr, env, theory)
             case s.Num():
                 return expr.value
             case s.BoolLit():
                 return expr.value
             case s.NoneLit():
                 return None
-            case s.Name():
-                return self._name(expr, env, theory)
             case s.Index():
                 key = self.value(expr.index, env, theory)
                 if is_static(key) and key not in self.universe.families.get(expr.name, {}):
@@ -81,13 +87,9 @@ class Evaluator:
                 return alg.lift([key], lambda a: self.universe.families[expr.name].get(a[0]))
             case s.Attr():
                 return self.attribute(self.value(expr.target, env, theory), expr.name)
-            case s.Call():
-                return self.call(expr.name, [self.value(a, env, theory) for a in expr.args], theory, expr.span)
             case s.Unary():
                 operand = self.value(expr.operand, env, theory)
                 return alg.not_(operand) if expr.op == "not" else alg.neg(operand)
-            case s.Binary():
-                return self._binary(expr, env, theory)
             case s.SetLit():
                 return alg.set_of((self.value(i, env, theory), alg.bank.true) for i in expr.items)
             case s.RangeLit():
@@ -102,8 +104,6 @@ class Evaluator:
                 if condition.is_false:
                     return self.value(expr.otherwise, env, theory)
                 return alg.choose(condition, self.value(expr.then, env, theory), self.value(expr.otherwise, env, theory))
-            case s.Quant():
-                return self._quantifier(expr, env, theory)
             case s.Closure():
                 left, right = self.value(expr.left, env, theory), self.value(expr.right, env, theory)
                 return alg.lift([left, right], lambda a: self._words().closure(expr.relation, expr.reflexive, a[0], a[1], theory))
@@ -341,7 +341,7 @@ class Evaluator:
             sort = elements[0].sort if isinstance(elements[0], Element) else ""
             few = [e for e in allowed if isinstance(e, Element) and e.sort == sort]
             if sort != "Obligation" and len(few) == len(allowed):
-                return tuple(sorted(few, key=lambda e: e.index))
+                return tuple(sorted(few, key=lambda e: e.place))
         return tuple(e for e in elements if e in allowed)
 
     def _narrowed(self, binder: s.Binder, where: s.Expr | None, env: Env, theory: bool) -> Iterable[Value] | None:

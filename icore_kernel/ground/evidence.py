@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from icore_dsl import syntax as s
-from icore_kernel.ground.evaluate import Env, Evaluator
+from icore_kernel.ground.evaluate import Env, Evaluator, conjuncts
+from icore_kernel.ground.start import Static
 from icore_kernel.ground.universe import REPORTS, Universe
 from icore_kernel.ground.values import Element, GroundingError, Value, show_value
 
@@ -63,6 +64,7 @@ class Evidence:
 def gather(universe: Universe, evaluator: Evaluator, covering: dict[Element, list[Element]]) -> Evidence:
     """covering: obligation -> the required roots it may cover (static superset of Cov)."""
     found = Evidence()
+    evaluator.words = Static(universe, evaluator)
     for element in universe.works:
         work = universe.works[element]
         _add(found, "node", (element,))
@@ -83,22 +85,23 @@ def gather(universe: Universe, evaluator: Evaluator, covering: dict[Element, lis
     for certificate, instance in universe.certificates.items():
         decl = universe.certificate_decls[instance.schema]
         for claim in decl.claims:
-            for env, _ in _loops(evaluator, claim.binders, instance.args):
+            for env in _loops(evaluator, claim.binders, claim.where, instance.args):
                 for assertion in _claimed(found, universe, evaluator, claim.assertion, env, covering):
                     ground = Claim(certificate, assertion, claim.test, claim.value, claim.where, env)
                     found.claims_of[certificate].append(ground)
                     found.claimed_by[assertion].append(ground)
                     found.claim[certificate, assertion].append(ground)
         for target in decl.premises:
-            for env, _ in _loops(evaluator, target.binders, instance.args):
+            for env in _loops(evaluator, target.binders, target.where, instance.args):
                 found.premises_of[certificate].append(_premise(universe, evaluator, target, env))
         for target in decl.neutralizes:
-            for env, _ in _loops(evaluator, target.binders, instance.args):
+            for env in _loops(evaluator, target.binders, target.where, instance.args):
                 premise = _premise(universe, evaluator, target, env)
                 if premise.target is not None:
                     found.neutralizes[certificate].append(premise)
                     found.neutralized_by[premise.target].append(certificate)
     universe.assertions = tuple(found.info)
+    evaluator.words = None
     return found
 
 
@@ -111,9 +114,19 @@ def _side(universe: Universe, sort: s.Sort) -> list[Element]:
     return [e for e in elements or () if isinstance(e, Element)]
 
 
-def _loops(evaluator: Evaluator, binders: tuple[s.Binder, ...], env: Env) -> Iterator[tuple[Env, object]]:
-    """Bindings without their condition: it may depend on the state and is kept for later."""
-    return evaluator.bindings(binders, None, env, False)
+def _loops(evaluator: Evaluator, binders: tuple[s.Binder, ...], where: s.Expr | None, env: Env) -> Iterator[Env]:
+    """Bindings that may count. The condition may depend on the state: only its parts that are false beforehand exclude one."""
+    parts = () if where is None else tuple(conjuncts(where))
+    for inner, _ in evaluator.bindings(binders, None, env, False):
+        if not any(_never(evaluator, part, inner) for part in parts):
+            yield inner
+
+
+def _never(evaluator: Evaluator, part: s.Expr, env: Env) -> bool:
+    try:
+        return evaluator.value(part, env, False) is False
+    except GroundingError:
+        return False
 
 
 def _add(found: Evidence, kind: str, args: tuple[Value, ...]) -> Element:

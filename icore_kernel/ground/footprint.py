@@ -22,7 +22,7 @@ def footprint(p: Primitives, draft: Draft, update: GroundUpdate) -> UpdateFacts:
     mask = facts.enabled.reads
     for write in update.writes:
         mask |= write.value.reads & ~(1 << write.field.index)
-    facts.reads = {p.slots.owner[i] for i in range(len(p.slots.fields)) if mask >> i & 1 and i in p.slots.owner}
+    facts.reads = {element for i, element in p.slots.owner.items() if mask >> i & 1}
     for key in draft.writes:
         subject = key[1]
         if not isinstance(subject, Element):

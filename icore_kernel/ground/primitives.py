@@ -19,6 +19,9 @@ from icore_kernel.ground.values import Algebra, Choice, Element, GroundingError,
 from icore_kernel.ground.words import table
 from icore_kernel.terms.node import Term
 
+SPARSE = {"claims", "premise", "about", "neutralizes", "reads", "writes", "issues", "retracts"}
+"""Words of the theory that few pairs satisfy."""
+
 
 @dataclass(slots=True)
 class UpdateFacts:
@@ -101,7 +104,11 @@ class Primitives:
     def candidates(self, name: str, args: tuple[Value, ...], position: int, theory: bool) -> Iterable[Value] | None:
         """A superset of the elements that may stand at `position`, or None where it would be no smaller than the sort."""
         ev = self.evidence
-        other = args[1 - position] if len(args) == 2 else None
+        if len(args) != 2:
+            return None
+        other = args[1 - position]
+        if other is None and theory and name in SPARSE:
+            return ()  # no such assertion: nothing claims it, no premise is it
         if not isinstance(other, Element):
             return None
         related = self.relations.candidates(name, other, position, theory)

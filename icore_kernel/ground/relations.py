@@ -57,7 +57,7 @@ class Relations:
         found: dict[tuple[Element, Element], list[Term]] = defaultdict(list)
         for relation in relations:
             if not self.u.relations[relation].changing:
-                for left, right in sorted(self.u.facts[relation], key=lambda p: (p[0].index, p[1].index)):
+                for left, right in sorted(self.u.facts[relation], key=lambda p: (p[0].place, p[1].place)):
                     found[left, right].append(self.alg.bank.true)
                 continue
             for key in self.slots.known:

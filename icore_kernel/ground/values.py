@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
+from typing import NamedTuple
 
 from icore_kernel.terms.node import Term
 from icore_kernel.terms.table import Sort
@@ -21,13 +22,16 @@ class GroundingError(Exception):
     """A fault of the kernel or of an unchecked package: grounding met something that the checker should have refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
-    """A named element of a finite sort: an agent, an obligation, an enumeration's member, a certificate, an assertion …"""
+class Element(NamedTuple):
+    """A named element of a finite sort: an agent, an obligation, an enumeration's member, a certificate, an assertion …
+
+    A tuple because grounding looks elements up millions of times.
+    """
 
     sort: str
     name: str
-    index: int
+    place: int
+    """Its number within its sort, in the order of declaration."""
 
     def __str__(self) -> str:
         return self.name
