@@ -66,6 +66,7 @@ def test_effective_unresolved_work_is_unresolved_not_off_and_serves_an_effective
 def test_a_root_has_failed_until_a_valid_repair_neutralizes_it(theory: Path) -> None:
     found = lab(theory, "repaired", "failed", "unrepaired", "none failed")
     state = found.after("fail(r)")
+    assert found.holds(found.start, "none failed")
     assert found.those(state, "failed", WORK) == {"r"} and not found.holds(state, "none failed")
     assert found.those(state, "unrepaired", WORK) == {"r"}
     mended = found.after("mend(r)", start=state)
@@ -110,6 +111,7 @@ def test_acc_holds_when_all_five_clauses_do(theory: Path) -> None:
     state = found.after(*ACCEPTED)
     assert found.infeasible(state) == () and found.not_accept(state) == ()
     assert found.holds(state, "accept now") and not found.holds(state, "reject now") and found.holds(state, "all discharged")
+    assert not found.holds(found.start, "accept now")
     nothing = found.after(*ACCEPTED, "drop(r)", "drop(s)")
     assert not found.holds(nothing, "some root") and found.not_accept(nothing) == ("Acc(2)",)  # no root left is no success
 
@@ -146,6 +148,7 @@ def test_each_clause_of_rej_fails_alone_somewhere(theory: Path) -> None:
     assert found.not_reject(both) == ("Rej(3)",)  # r has failed, and x and y discharge it
     assert not found.holds(both, "none discharged")
     assert found.not_reject(found.after(*REJECTED, "finish(z)")) == ("Rej(4)",)
+    assert not found.holds(found.start, "reject now")
     nothing = found.after(*REJECTED, "drop(r)", "drop(s)")
     assert not found.holds(nothing, "all failed") and found.not_reject(nothing) == ("Rej(1)", "Rej(2)")
 

@@ -1,0 +1,180 @@
+"""The map of spec/README.md has no hole: paper item -> clause or definition -> a test that fails without it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from theory_lab import SPEC, theory_copy
+from theory_texts import declarations, edit, find, remove
+
+from icore_kernel.load import InputError, load_theory
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+MAP = CHECKOUT / "spec" / "README.md"
+
+PAPER = {
+    *(f"definition {n}" for n in range(1, 15)),
+    *(f"definition 6({n})" for n in ("i", "ii", "iii", "iv")),
+    *(f"definition 12({n})" for n in ("i", "ii", "iii", "iv", "v")),
+    *(f"proposition {n}" for n in range(1, 6)),
+    *(f"theorem {n}" for n in range(1, 4)),
+    *(f"lemma {n}" for n in range(1, 6)),
+    "corollary 1",
+    *(f"A.{n}" for n in range(1, 11)),
+    *(f"A.4({n})" for n in range(1, 10)),
+    *(f"A.6 Acc({n})" for n in range(1, 6)),
+    *(f"A.6 Rej({n})" for n in range(1, 5)),
+    *(f"algorithm line {n}" for n in range(1, 46)),
+    "section 2.2",
+    "section 3.3",
+    "section 4.1",
+}
+DECIDED_LINES = {1, 3, 5, 8, 11, 14, 25, 39}
+NOT_YET = {
+    "definition 14": "order stability", "theorem 3": "order stability", "lemma 5": "order stability",
+    "theorem 2": "proof", "lemma 1": "proof", "A.8": "proof", "proposition 3": "proof",
+    "proposition 2": "the audit loop and the record", "lemma 3": "the audit loop and the record",
+    "lemma 4": "the audit loop and the record", "proposition 5": "the audit loop and the record",
+    "A.9": "the audit loop and the record", "A.10": "the audit loop and the record",
+    **{f"algorithm line {n}": "the audit loop and the record" for n in range(1, 46) if n not in DECIDED_LINES},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    item: str
+    names: tuple[str, ...]
+    """What is quoted in the second column: definitions, clause labels, primitives."""
+    tests: tuple[str, ...]
+
+
+def table(heading: str) -> list[list[str]]:
+    """The cells of the first table under a heading, without its head."""
+    section = MAP.read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip().replace("&#124;", "|") for cell in cells] for cells in lines[2:]]
+
+
+def rows() -> list[Row]:
+    return [Row(item, tuple(re.findall(r"`([^`]+)`", names)), tuple(re.findall(r"`([^`]+)`", tests))) for item, names, tests in table("The map")]
+
+
+def known() -> set[str]:
+    return {d.name for d in declarations(SPEC)}
+
+
+def primitives() -> dict[str, str]:
+    """primitive word -> its explanation."""
+    text = (SPEC / "0-builtins.icore").read_text(encoding="utf-8")
+    return dict(re.findall(r'^(?:export )?primitive (\w+)[^"\n]*"([^"\n]*)"', text, flags=re.MULTILINE))
+
+
+# ---- no hole ------------------------------------------------------------------------------------------------------------
+def test_every_item_of_the_paper_is_mapped_or_listed_as_not_yet() -> None:
+    mapped = {row.item for row in rows()}
+    assert mapped | set(NOT_YET) == PAPER
+    assert not mapped & set(NOT_YET)
+    assert dict(map(tuple, table("Not yet"))) == NOT_YET
+
+
+def test_every_definition_and_clause_is_in_the_map_and_nothing_else_is() -> None:
+    named = {name for row in rows() for name in row.names}
+    assert known() - named == set()
+    assert named - known() - primitives().keys() == set()
+
+
+def test_every_test_of_the_map_exists() -> None:
+    for row in rows():
+        assert row.tests, row.item
+        for test in row.tests:
+            file, _, name = test.partition("::")
+            tree = ast.parse((CHECKOUT / file).read_text(encoding="utf-8"))
+            assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, test
+
+
+def test_every_declaration_carries_a_label_of_the_paper() -> None:
+    label = re.compile(r"A\.\d|[Dd]efinitions? \d|[Ss]ection \d|Proposition \d")
+    for decl in declarations(SPEC):
+        assert label.search(f"{decl.name} {decl.comment}"), f"{decl.file.name}: {decl.name}: {decl.comment}"
+
+
+def test_every_primitive_is_explained() -> None:
+    """Definition 1: the state is what the primitives of G, Q and Pi can tell. Each says what it means, and each is used."""
+    words = primitives()
+    assert len(words) > 50 and all(meaning.strip() for meaning in words.values())
+    text = "".join(f.read_text(encoding="utf-8") for f in sorted(SPEC.glob("[1-9]*.icore")))
+    formulas = re.sub(r'"[^"]*"|#[^\n]*', "", text)
+    for_packages_only = {"pending", "accept", "reject", "stuck"}
+    assert {w for w in words if not re.search(rf"\b{w}\b", formulas)} == for_packages_only - {"accept", "reject", "stuck"}
+
+
+# ---- a clause or definition is removed ----------------------------------------------------------------------------------
+def held() -> dict[str, list[str]]:
+    """definition or clause -> the tests on the lines that have it alone: those that a removal must fail."""
+    found: dict[str, list[str]] = {}
+    for row in rows():
+        if len(row.names) == 1 and row.names[0] in known():
+            found.setdefault(row.names[0], []).extend(row.tests)
+    return found
+
+
+def function(test: str) -> Callable[..., None]:
+    file, _, name = test.partition("::")
+    folder = str((CHECKOUT / file).parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return getattr(importlib.import_module(Path(file).stem), name)  # type: ignore[no-any-return]
+
+
+def takes_a_theory(test: str) -> bool:
+    return list(inspect.signature(function(test)).parameters) == ["theory"]
+
+
+def fails(test: str, theory: Path, or_input_error: bool) -> bool:
+    try:
+        function(test)(theory)
+    except AssertionError:
+        return True
+    except InputError:
+        return or_input_error
+    return False
+
+
+@pytest.mark.parametrize("name", sorted(known()))
+def test_without_it_the_test_of_the_map_fails(name: str, tmp_path: Path) -> None:
+    """For a definition it counts that another one needs it; for a clause what the test decides must differ."""
+    tests = [test for test in held().get(name, []) if takes_a_theory(test)]
+    assert tests, f"no line of the map has {name} alone with a test over a theory"
+    copy = theory_copy(SPEC, tmp_path / "spec")
+    kind = find(copy, name).kind
+    remove(copy, name)
+    assert any(fails(test, copy, kind == "definition") for test in tests)
+
+
+def constants() -> list[tuple[str, str]]:
+    """Each definition with the two constants of its sort."""
+    found = []
+    for decl in declarations(SPEC):
+        if decl.kind == "definition":
+            head = decl.file.read_text(encoding="utf-8")[decl.start : decl.end].partition("=")[0]
+            found.extend((decl.name, constant) for constant in (("0", "1") if ": rational" in head else ("true", "false")))
+    return found
+
+
+@pytest.mark.skipif(os.environ.get("ICORE_TESTS") != "nightly", reason="minutes: every definition made constant, in the nightly setting")
+@pytest.mark.parametrize(("name", "constant"), constants())
+def test_a_definition_made_constant_fails_a_test_of_the_map(name: str, constant: str, tmp_path: Path) -> None:
+    copy = theory_copy(SPEC, tmp_path / "spec")
+    head = re.compile(r"(?:export )?(?:define|least) \w+(?:\([^)]*\))?: (?:bool|rational) =")
+    edit(copy, name, lambda text: f"{head.match(text)[0]} {constant}\n")  # type: ignore[index]
+    load_theory(copy)
+    assert any(fails(test, copy, False) for test in held()[name] if takes_a_theory(test))
