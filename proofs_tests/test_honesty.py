@@ -127,6 +127,13 @@ def test_allow_silences_it_with_its_reason(icore: Icore, tmp_path: Path, file: s
     assert icore("check", "--strict", path)[0] == 1
 
 
+def test_what_is_unreachable_by_what_nothing_moves_is_a_finding_too(icore: Icore, write: Write) -> None:
+    path = write(f"{COUNTER}input y {{ at: 0..3 = 0 }}\nunreachable never: y.at == 3\n")
+    status, text, _ = icore("check", "--strict", path)
+    assert status == 1
+    assert f"`never` reads nothing that an update writes ({path}:7)" in text
+
+
 def test_allow_vacuous_silences_by_subject_alone(icore: Icore, tmp_path: Path) -> None:
     path = tmp_path / "allowed.icore"
     text = (CASES / "never_fires.icore").read_text(encoding="utf-8")
@@ -432,6 +439,22 @@ def test_the_solver_that_gives_up_is_unknown(icore: Icore, monkeypatch: pytest.M
     (reports,) = [r for r in record["results"] if r["name"] == "reports"]
     assert (status, record["verdict"], reports["verdict"], reports["detail"]) == (3, "unknown", "unknown", "the solver gave up: timeout")
     assert asked and all(0 < limit <= 60_000 for limit in asked)
+
+
+def test_the_solver_gets_only_what_is_left_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def ask(self: smt.Question, *given: object) -> smt.Answer:
+        asked.append(int(str(given[-1])))
+        return smt.Answer(smt.Result.UNKNOWN, reason="timeout")
+
+    monkeypatch.setattr(smt.Question, "ask", ask)
+    loaded = api.load(COMPLETE)
+    check(loaded, rules=api.Rules(timeout=7))
+    check(loaded, rules=api.Rules(interrupted=lambda: True))
+    within, after_interrupt = asked
+    assert 0 < within <= 7000
+    assert 0 < after_interrupt <= 1000
 
 
 def test_the_search_for_initial_states_has_a_budget(icore: Icore, write: Write) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from icore_kernel.check.places import Places
 from icore_kernel.check.plan import ANTECEDENT, WATCH
@@ -11,9 +11,9 @@ from icore_kernel.system import PropertyKind, System
 from icore_kernel.verdict import Finding
 
 
-def findings(system: System, exploration: Exploration, where: Places) -> tuple[Finding, ...]:
-    """Everything due, those allowed marked with their reason. A stopped search finds nothing by what it did not see."""
-    found = [*_static(system)]
+def findings(system: System, exploration: Exploration, where: Places, more: Iterable[Finding] = ()) -> tuple[Finding, ...]:
+    """Everything due, `more` among it, those allowed marked with their reason. A stopped search finds nothing by what it did not see."""
+    found = [*_static(system), *more]
     if exploration.stopped is None and exploration.states == 0:
         found.append(Finding("no_start", "", "no initial state satisfies `initially`", where.start))
     elif exploration.stopped is None:
@@ -31,13 +31,13 @@ def _allowed(system: System, finding: Finding) -> Finding:
 
 
 def _static(system: System) -> Iterator[Finding]:
-    """Invariants that read nothing any update writes: they say something of the initial states only."""
+    """Invariants (and what is to be unreachable) that read nothing any update writes: they say something of the initial states only."""
     written = 0
     for update in system.updates:
         for write in update.writes:
             written |= 1 << write.field.index
     for prop in system.properties:
-        if prop.kind is PropertyKind.INVARIANT and not prop.formula.reads & written:
+        if prop.kind in {PropertyKind.INVARIANT, PropertyKind.UNREACHABLE} and not prop.formula.reads & written:
             yield Finding("unread_invariant", prop.name, f"`{prop.name}` reads nothing that an update writes", prop.span)
 
 

@@ -8,8 +8,9 @@ from time import perf_counter
 
 from icore_kernel.check.answers import exhaustive
 from icore_kernel.check.findings import findings
+from icore_kernel.check.ongraph import OnGraph, asked
 from icore_kernel.check.places import places
-from icore_kernel.check.plan import Plan, make_plan
+from icore_kernel.check.plan import make_plan
 from icore_kernel.check.properties import property_results
 from icore_kernel.check.scenarios import scenario_results
 from icore_kernel.check.sections import Sections
@@ -18,9 +19,12 @@ from icore_kernel.explore.model import Audited, Exploration, Mode, Rules, Unaudi
 from icore_kernel.explore.search import explore
 from icore_kernel.load import Loaded, UsageError
 from icore_kernel.system import System
-from icore_kernel.verdict import Assurance, Obligation, Report, Result, Verdict
+from icore_kernel.verdict import Assurance, Report, Result, Verdict
 
 NO_RULES = Rules()
+
+AFTER_INTERRUPT = 0.3
+"""Seconds that the solver may still take after an interrupt."""
 
 
 def check(loaded: Loaded, *, only: Sequence[str] = (), unaudited: bool | Sequence[str] = False, rules: Rules = NO_RULES) -> Report:
@@ -30,17 +34,19 @@ def check(loaded: Loaded, *, only: Sequence[str] = (), unaudited: bool | Sequenc
     system, bank = loaded.system, loaded.bank
     mode = _mode(system, unaudited)
     plan = make_plan(system, bank)
-    exploration = explore(system, plan.watchlist, rules, mode)
-    results, obligations = _results(loaded, plan, exploration, mode)
+    exploration = explore(system, plan.watchlist, replace(rules, keep_graph=rules.keep_graph or asked(system, mode)), mode)
+    sections = Sections(loaded, plan, exploration, _left(rules, exploration))
+    graph = OnGraph(loaded, plan, exploration, rules)
+    results = _results(loaded, sections, exploration, mode, graph)
     chosen = _chosen(results, only, loaded)
-    notes = findings(system, exploration, places(loaded)) if isinstance(mode, Audited) and not only else ()
+    notes = findings(system, exploration, places(loaded), graph.findings) if isinstance(mode, Audited) and not only else ()
     return Report(
         file=str(loaded.path),
         package=system.name,
         version=system.version,
         results=tuple(_expected(r, system) for r in chosen),
         findings=notes,
-        obligations=tuple(obligations),
+        obligations=tuple(sections.obligations),
         space=_space(exploration),
         counts=dict(system.counts),
         seconds=perf_counter() - started,
@@ -67,8 +73,14 @@ def _mode_text(unaudited: bool | Sequence[str]) -> str:
     return "unaudited" if unaudited is True else f"unaudited: {', '.join(unaudited)}"
 
 
-def _results(loaded: Loaded, plan: Plan, exploration: Exploration, mode: Mode) -> tuple[list[Result], list[Obligation]]:
-    sections = Sections(loaded, plan, exploration)
+def _left(rules: Rules, exploration: Exploration) -> float | None:
+    """Seconds for the solver after the search: what `timeout` leaves, and little once somebody has interrupted."""
+    if exploration.stopped == "interrupted":
+        return AFTER_INTERRUPT
+    return None if rules.timeout is None else rules.timeout - exploration.seconds
+
+
+def _results(loaded: Loaded, sections: Sections, exploration: Exploration, mode: Mode, graph: OnGraph) -> list[Result]:
     audited = isinstance(mode, Audited)
     results = [sections.well_formed()]
     if exploration.states == 0 and exploration.stopped is None:
@@ -78,7 +90,7 @@ def _results(loaded: Loaded, plan: Plan, exploration: Exploration, mode: Mode) -
         results.extend(sections.faults())
     results.extend(sections.feasibility())
     results.extend(sections.soundness())
-    results.extend(property_results(loaded.system, exploration))
+    results.extend(property_results(loaded.system, exploration, graph.decide))
     if audited:
         results.extend(sections.reports())
         results.extend(sections.performance())
@@ -89,7 +101,7 @@ def _results(loaded: Loaded, plan: Plan, exploration: Exploration, mode: Mode) -
         results.extend(sections.definedness())
     if exploration.stopped is not None and not any(r.verdict in {Verdict.VIOLATED, Verdict.UNKNOWN} for r in results):
         results.append(exhaustive(exploration, "search", ""))  # nothing else says that there was a bound
-    return results, sections.obligations
+    return results
 
 
 def _chosen(results: list[Result], only: Sequence[str], loaded: Loaded) -> list[Result]:

@@ -19,13 +19,14 @@ from icore_kernel.verdict import Assurance, Obligation, Reason, Result, Verdict
 
 
 class Sections:
-    """One method a result of design 1. `obligations` collects what the solver was asked."""
+    """One method a result of design 1. `obligations` collects what the solver was asked, `seconds` are left for it (None: no limit)."""
 
-    def __init__(self, loaded: Loaded, plan: Plan, exploration: Exploration) -> None:
+    def __init__(self, loaded: Loaded, plan: Plan, exploration: Exploration, seconds: float | None = None) -> None:
         self.loaded = loaded
         self.system = loaded.system
         self.plan = plan
         self.found = exploration
+        self.seconds = seconds
         self.obligations: list[Obligation] = []
 
     def well_formed(self) -> Result:
@@ -153,7 +154,7 @@ class Sections:
             return
         from icore_kernel.prove.exclusion import exclude
 
-        answer = exclude(self.system, self.loaded.bank, self.plan.accept, self.plan.reject)
+        answer = exclude(self.system, self.loaded.bank, self.plan.accept, self.plan.reject, self.seconds)
         self.obligations.append(answer.obligation)
         both = sighting(self.found, "seen", "both")
         seconds = answer.obligation.seconds

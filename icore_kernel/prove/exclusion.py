@@ -25,11 +25,12 @@ class Exclusion:
     reason: str = ""
 
 
-def exclude(system: System, bank: TermBank, accept: Term, reject: Term) -> Exclusion:
-    """Is there a state of the fields' domains in which both hold?"""
+def exclude(system: System, bank: TermBank, accept: Term, reject: Term, seconds: float | None = None) -> Exclusion:
+    """Is there a state of the fields' domains in which both hold? `seconds`: what is left for it, where that is less than TIMEOUT_MS."""
     started = perf_counter()
+    limit = TIMEOUT_MS if seconds is None else max(1, min(TIMEOUT_MS, int(1000 * seconds)))
     variables = [bank.variable(f.name, f.index, f.domain.lo, f.domain.hi, f.domain.kind.value == "bool").variable for f in system.fields]
-    answer = Question(Encoder(), variables).ask([accept], bank.not_(reject), TIMEOUT_MS)
+    answer = Question(Encoder(), variables).ask([accept], bank.not_(reject), limit)
     seconds = perf_counter() - started
     obligation = Obligation("Acc and Rej exclude each other", answer.result.value, seconds)
     match answer.result:
