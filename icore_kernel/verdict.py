@@ -76,8 +76,9 @@ class Run:
 class Fork:
     """Where two orders, or two choices, settle apart (appendix B). The run of the result leads to it.
 
-    `choice`: the two updates are alternatives for the same work, so the divergence is a choice and not a matter of order.
-    `conflict`: the fields that one writes and the other reads or writes. `settlements`: field, value after the first
+    `way`: where the two exits of a decisive component start in different states of it, the steps inside it from the first's
+    state to the second's. `choice`: the two updates are alternatives for the same work, so the divergence is a choice and no
+    matter of order. `conflict`: the fields that one writes and the other reads or writes. `settlements`: field, value after the first
     side, value after the second, where they differ. `continuations`: what each side does from there until it settles.
     """
 
@@ -87,6 +88,37 @@ class Fork:
     conflict: tuple[str, ...]
     settlements: tuple[tuple[str, str, str], ...]
     continuations: tuple[tuple[Step, ...], tuple[Step, ...]]
+    way: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One row of the matrix of update pairs: forks of two schemas, `choice` or order, by what became of them.
+
+    `everywhere`: proved independent in every feasible state, not only where reached; `condition`: where not, one feasible state in
+    which they conflict, as field = value.
+    """
+
+    first: str
+    second: str
+    choice: bool
+    independent: int
+    joinable: int
+    not_joinable: int
+    unclassified: int
+    everywhere: bool = False
+    condition: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The worst that happens between the two."""
+        if self.not_joinable:
+            return "not joinable"
+        if self.unclassified:
+            return "unclassified"
+        if self.joinable:
+            return "joinable"
+        return "independent everywhere" if self.everywhere else "independent where reached"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +166,8 @@ class Result:
     reasons: tuple[Reason, ...] = ()
     engine: str = ""
     fork: Fork | None = None
+    matrix: tuple[Cell, ...] = ()
+    """Of order stability: the update pairs that are ever enabled together."""
     repair: str = ""
     """What would repair it, where something is known."""
     not_guaranteed: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from icore_kernel.explore.model import Watchlist
 from icore_kernel.system import Clause, PropertyKind, System
@@ -12,6 +13,15 @@ from icore_kernel.terms.term import TermBank
 FEASIBILITY, SOUNDNESS, INVARIANT, SEEN, ANTECEDENT, WATCH, CONCLUSION = (
     "feasibility", "soundness", "invariant", "seen", "antecedent", "watch", "conclusion",
 )  # fmt: skip
+
+
+ON_GRAPH = frozenset(
+    {
+        PropertyKind.TERMINATION, PropertyKind.SETTLEMENT, PropertyKind.STABILITY, PropertyKind.EVENTUALLY, PropertyKind.LEADSTO,
+        PropertyKind.CONTROLLABLE,
+    }
+)  # fmt: skip
+"""Kinds that are decided on the step graph of a whole exploration, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +58,14 @@ def make_plan(system: System, bank: TermBank) -> Plan:
                 seen.extend((f"{ANTECEDENT}:{i}:{j}", term) for j, (term, _) in enumerate(prop.antecedents))
             case PropertyKind.REACHABLE | PropertyKind.UNREACHABLE:
                 seen.append((f"{SEEN}:{i}", prop.formula))
-            case PropertyKind.UNDECIDED:
+            case PropertyKind.LEADSTO:
+                seen.extend((f"{ANTECEDENT}:{i}:{j}", term) for j, (term, _) in enumerate(prop.antecedents))
+            case PropertyKind.TERMINATION | PropertyKind.SETTLEMENT | PropertyKind.STABILITY:
                 continue
+            case PropertyKind.EVENTUALLY | PropertyKind.CONTROLLABLE | PropertyKind.UNDECIDED:
+                continue
+            case _:
+                assert_never(prop.kind)
     seen.extend((f"{WATCH}:{i}", watch.formula) for i, watch in enumerate(system.watches))
     for i, clause in enumerate(system.conclusions):
         checks.append((f"{CONCLUSION}:{i}", bank.implies(hypotheses, clause.formula)))

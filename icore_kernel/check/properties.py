@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from icore_kernel.check.answers import engine, exhaustive, plural, sighting
@@ -13,8 +13,11 @@ from icore_kernel.runs import run_to
 from icore_kernel.system import Clause, Property, PropertyKind, System
 from icore_kernel.verdict import Assurance, Result, Verdict
 
+Decide = Callable[[Property], Result]
 
-def property_results(system: System, exploration: Exploration) -> Iterator[Result]:
+
+def property_results(system: System, exploration: Exploration, decide: Decide) -> Iterator[Result]:
+    """In the order of the text. `decide` answers for the properties of the step graph (plan.ON_GRAPH)."""
     for number, prop in enumerate(system.properties):
         match prop.kind:
             case PropertyKind.INVARIANT:
@@ -23,6 +26,10 @@ def property_results(system: System, exploration: Exploration) -> Iterator[Resul
                 yield _reachable(exploration, prop, f"{SEEN}:{number}")
             case PropertyKind.UNREACHABLE:
                 yield _unreachable(exploration, prop, f"{SEEN}:{number}")
+            case PropertyKind.TERMINATION | PropertyKind.SETTLEMENT | PropertyKind.STABILITY:
+                yield decide(prop)
+            case PropertyKind.EVENTUALLY | PropertyKind.LEADSTO | PropertyKind.CONTROLLABLE:
+                yield decide(prop)
             case PropertyKind.UNDECIDED:
                 yield Result(prop.name, Verdict.UNKNOWN, Assurance.NONE, "not decided by this version", prop.span)
             case _:
@@ -47,7 +54,9 @@ def _reachable(exploration: Exploration, prop: Property, key: str) -> Result:
     if found.first is not None:
         run = run_to(exploration, found.first)
         detail = f"after {plural(len(run.steps), 'step')}, in {plural(found.count, 'state')}"
-        return Result(prop.name, Verdict.HOLDS, Assurance.EXHAUSTIVE, detail, prop.span, engine=engine(exploration), seconds=exploration.seconds)
+        return Result(
+            prop.name, Verdict.HOLDS, Assurance.EXHAUSTIVE, detail, prop.span, engine=engine(exploration), seconds=exploration.seconds
+        )
     result = exhaustive(exploration, prop.name, "", prop.span)
     if result.verdict is not Verdict.HOLDS:
         return result

@@ -8,6 +8,7 @@ from time import perf_counter
 
 from icore_kernel.check.answers import exhaustive
 from icore_kernel.check.findings import findings
+from icore_kernel.check.ongraph import OnGraph, asked
 from icore_kernel.check.places import places
 from icore_kernel.check.plan import make_plan
 from icore_kernel.check.properties import property_results
@@ -33,11 +34,12 @@ def check(loaded: Loaded, *, only: Sequence[str] = (), unaudited: bool | Sequenc
     system, bank = loaded.system, loaded.bank
     mode = _mode(system, unaudited)
     plan = make_plan(system, bank)
-    exploration = explore(system, plan.watchlist, rules, mode)
+    exploration = explore(system, plan.watchlist, replace(rules, keep_graph=rules.keep_graph or asked(system, mode)), mode)
     sections = Sections(loaded, plan, exploration, _left(rules, exploration))
-    results = _results(loaded, sections, exploration, mode)
+    graph = OnGraph(loaded, plan, exploration, rules)
+    results = _results(loaded, sections, exploration, mode, graph)
     chosen = _chosen(results, only, loaded)
-    notes = findings(system, exploration, places(loaded)) if isinstance(mode, Audited) and not only else ()
+    notes = findings(system, exploration, places(loaded), graph.findings) if isinstance(mode, Audited) and not only else ()
     return Report(
         file=str(loaded.path),
         package=system.name,
@@ -78,7 +80,7 @@ def _left(rules: Rules, exploration: Exploration) -> float | None:
     return None if rules.timeout is None else rules.timeout - exploration.seconds
 
 
-def _results(loaded: Loaded, sections: Sections, exploration: Exploration, mode: Mode) -> list[Result]:
+def _results(loaded: Loaded, sections: Sections, exploration: Exploration, mode: Mode, graph: OnGraph) -> list[Result]:
     audited = isinstance(mode, Audited)
     results = [sections.well_formed()]
     if exploration.states == 0 and exploration.stopped is None:
@@ -88,7 +90,7 @@ def _results(loaded: Loaded, sections: Sections, exploration: Exploration, mode:
         results.extend(sections.faults())
     results.extend(sections.feasibility())
     results.extend(sections.soundness())
-    results.extend(property_results(loaded.system, exploration))
+    results.extend(property_results(loaded.system, exploration, graph.decide))
     if audited:
         results.extend(sections.reports())
         results.extend(sections.performance())

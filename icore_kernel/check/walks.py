@@ -47,7 +47,7 @@ class Walks:
             here = queue.popleft()
             out = list(self.graph.out(here))
             if not out:
-                return self._steps(state, self._back(came, here)), here
+                return self.steps(state, self._back(came, here)), here
             for update, target in out:
                 if target not in came:
                     came[target] = (here, update)
@@ -63,7 +63,7 @@ class Walks:
             end = previous
         return way[::-1]
 
-    def _steps(self, start: int, way: Iterable[tuple[int, int]]) -> tuple[Step, ...]:
+    def steps(self, start: int, way: Iterable[tuple[int, int]]) -> tuple[Step, ...]:
         steps: list[Step] = []
         here = start
         for update, target in way:
@@ -73,10 +73,7 @@ class Walks:
 
     def lasso(self, found: Condensation, bottom_only: bool = False) -> Run:
         """A shortest run to a state on a cycle, and a shortest cycle through it. There must be one."""
-        state = next(
-            s for s in range(self.graph.states)
-            if found.size[found.component[s]] > 1 and (found.bottom[found.component[s]] or not bottom_only)
-        )  # fmt: skip
+        state = self._cyclic(found, bottom_only)
         own = found.component[state]
         came: dict[int, tuple[int, int]] = {}
         queue = deque([state])
@@ -96,16 +93,40 @@ class Walks:
                 break
         return self._with_cycle(state, way[::-1])
 
+    def _cyclic(self, found: Condensation, bottom_only: bool) -> int:
+        component, size, bottom = found.component, found.size, found.bottom
+        for state in range(self.graph.states):
+            c = component[state]
+            if size[c] > 1 and (bottom[c] or not bottom_only):
+                return state
+        raise ValueError("no run of this graph goes round")
+
     def escape(self, found: Escape) -> Run:
-        return self._with_cycle(found.state, found.cycle)
+        """The run of a fair escape: to where the escape starts, outside the goal, then its cycle."""
+        before = self.run_to(found.start)
+        return Run(before.initial, (*before.steps, *self.steps(found.start, found.stem)), None, self.steps(found.state, found.cycle))
 
     def _with_cycle(self, state: int, way: Sequence[tuple[int, int]]) -> Run:
         stem = self.run_to(state)
-        return Run(stem.initial, stem.steps, None, self._steps(state, way))
+        return Run(stem.initial, stem.steps, None, self.steps(state, way))
+
+    def inside(self, source: int, goal: int, own: int, found: Condensation) -> tuple[Step, ...]:
+        """A shortest way between two states of one component."""
+        if source == goal:
+            return ()
+        came: dict[int, tuple[int, int]] = {source: (-1, -1)}
+        queue = deque([source])
+        while goal not in came:
+            here = queue.popleft()
+            for update, target in self.graph.out(here):
+                if target not in came and found.component[target] == own:
+                    came[target] = (here, update)
+                    queue.append(target)
+        return self.steps(source, self._back(came, goal))
 
     def difference(self, one: int, other: int, fields: Sequence[Field]) -> tuple[tuple[str, str, str], ...]:
         """Field, value in one state, value in the other, where they differ."""
         a, b = self.exploration.store.state(one), self.exploration.store.state(other)
-        return tuple(
-            (f.name, f.domain.show(a[f.index]), f.domain.show(b[f.index])) for f in fields if a[f.index] != b[f.index] and f.root
-        )  # fmt: skip
+        apart = [f for f in fields if a[f.index] != b[f.index]]
+        shown = [f for f in apart if f.root] or apart
+        return tuple((f.name, f.domain.show(a[f.index]), f.domain.show(b[f.index])) for f in shown)

@@ -87,6 +87,7 @@ def ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[s
         conclusions=clauses.of("conclusion") if "truth" in universe.functions else (),
         allowed=properties.allowed(),
         expect_violated=properties.expected(),
+        fairness=properties.fairness(),
         silent=tuple(silent),
         sliced=tuple(slots.sliced),
         counts=_counts(universe, decls, updates),
@@ -144,8 +145,11 @@ def _updates(primitives: Primitives) -> tuple[list[tuple[Element, GroundUpdate]]
     late = late_names(universe)
     early_ones: list[Occurrence] = []
     late_ones: list[Occurrence] = []
+    waits: dict[str, bool] = {}
     for variation, env in bindings(universe, evaluator):
-        (late_ones if mentions(variation, late) else early_ones).append((variation, env))
+        if variation.schema not in waits:
+            waits[variation.schema] = mentions(variation, late)
+        (late_ones if waits[variation.schema] else early_ones).append((variation, env))
         if len(early_ones) + len(late_ones) > MOST_OCCURRENCES:
             raise GroundingError(f"more than {MOST_OCCURRENCES} occurrences of updates: too many to ground")
     found: list[tuple[Element, GroundUpdate]] = []

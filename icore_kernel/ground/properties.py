@@ -17,6 +17,8 @@ DECIDED = {
     "unreachable": PropertyKind.UNREACHABLE,
     "bound": PropertyKind.INVARIANT,
 }
+TEMPORAL = {"eventually": PropertyKind.EVENTUALLY, "leadsto": PropertyKind.LEADSTO, "controllable": PropertyKind.CONTROLLABLE}
+CHECKED = {"termination": PropertyKind.TERMINATION, "settlement": PropertyKind.SETTLEMENT, "order stability": PropertyKind.STABILITY}
 
 
 class Properties:
@@ -42,21 +44,39 @@ class Properties:
                 case s.PropertyDecl() if decl.kind in DECIDED:
                     found.append(self._decided(decl, decl.name in expected))
                 case s.PropertyDecl():
-                    for formula in (decl.formula, decl.second):  # grounded all the same: errors are found
-                        if formula is not None:
-                            self.p.ev.formula(formula, {})
-                    found.append(self._undecided(decl.kind, decl.name, decl.span))
+                    found.append(self._temporal(decl, decl.name in expected))
                 case s.CheckDecl():
-                    found.extend(self._undecided(item.what, item.what, item.span) for item in decl.items)
+                    found.extend(self._checked(item) for item in decl.items)
                 case s.SymmetricDecl():
                     name = "symmetric " + ", ".join(m.id for m in decl.members)
                     found.append(self._undecided("symmetry", name, decl.span))
-                case s.FairDecl():
-                    name = f"fair {decl.strength} " + ", ".join(m.id for m in decl.updates)
-                    found.append(self._undecided("fairness", name, decl.span))
                 case _:
                     continue
         return tuple(found)
+
+    def fairness(self) -> tuple[tuple[str, str], ...]:
+        """`fair weak push`: (strength, update) in the order of the text."""
+        return tuple((d.strength, m.id) for d in self.decls if isinstance(d, s.FairDecl) for m in d.updates)
+
+    def _temporal(self, decl: s.PropertyDecl, expect_violated: bool) -> Property:
+        formula = self.p.ev.formula(decl.formula, {})
+        goal = None if decl.second is None else self.p.ev.formula(decl.second, {})
+        antecedents = ((formula, decl.formula.span),) if decl.kind == "leadsto" else ()
+        return Property(
+            TEMPORAL[decl.kind], decl.name, formula, decl.span, antecedents, expect_violated=expect_violated, what=decl.kind, goal=goal
+        )
+
+    def _checked(self, item: s.CheckItem) -> Property:
+        """Termination, settlement, order stability. A second stability check of a package says its conditions in its name."""
+        given = tuple(tuple(name.id for name in alternatives) for alternatives in item.given)
+        on = tuple(name.id for name in item.on)
+        several = sum(1 for d in self.decls if isinstance(d, s.CheckDecl) for i in d.items if i.what == "order stability") > 1
+        name = item.what
+        if several and given:
+            name += " given " + ", ".join(" or ".join(alternatives) for alternatives in given)
+        if several and on:
+            name += " on " + ", ".join(on)
+        return Property(CHECKED[item.what], name, self.p.alg.bank.true, item.span, what=item.what, given=given, on=on)
 
     def _undecided(self, what: str, name: str, span: s.Span) -> Property:
         return Property(PropertyKind.UNDECIDED, name, self.p.alg.bank.true, span, what=what)

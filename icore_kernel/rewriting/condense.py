@@ -6,8 +6,10 @@ Everything is linear in the graph. Components are numbered so that every step be
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from icore_kernel.explore.model import IntegerRow
 from icore_kernel.rewriting.graph import Quotient
 
 NONE, MANY = -1, -2
@@ -24,25 +26,24 @@ class Condensation:
     `longest[c]`: the longest productive path from c, in steps; -1 when a cycle can be reached.
     """
 
-    component: array[int]
-    size: array[int]
-    bottom: bytearray
-    one_bottom: array[int]
-    one_class: array[int]
-    longest: array[int]
+    component: IntegerRow
+    size: IntegerRow
+    bottom: IntegerRow
+    one_bottom: IntegerRow
+    one_class: IntegerRow
+    longest: IntegerRow
 
     @property
     def count(self) -> int:
         return len(self.size)
 
     def cyclic(self, c: int) -> bool:
-        return self.size[c] > 1
+        return bool(self.size[c] > 1)
 
 
-def components(graph: Quotient) -> tuple[array[int], array[int]]:
+def components(start: IntegerRow, target: IntegerRow) -> tuple[array[int], array[int]]:
     """Tarjan without recursion: (component of each state, size of each component)."""
-    n = graph.states
-    start, target = graph.start, graph.target
+    n = len(start) - 1
     index = array("i", [-1]) * n
     low = array("i", [0]) * n
     component = array("i", [-1]) * n
@@ -88,14 +89,18 @@ def components(graph: Quotient) -> tuple[array[int], array[int]]:
     return component, sizes
 
 
-def condense(graph: Quotient, classes: array[int] | None = None) -> Condensation:
+def condense(graph: Quotient, classes: Sequence[int] | IntegerRow | None = None) -> Condensation:
     """Condense a quotient. `classes[s]` is the class of normal form s (others are ignored); None: every one its own."""
-    component, sizes = components(graph)
+    if not graph.plain:
+        from icore_kernel.explore import passes
+
+        return Condensation(*passes.condensed(graph.start, graph.target, classes, components))
+    component, sizes = components(graph.start, graph.target)
     count = len(sizes)
     bottom = bytearray(b"\1") * count
     one_bottom = array("i", [NONE]) * count
     one_class = array("i", [NONE]) * count
-    longest = array("q", [0]) * count
+    longest = array("i", [0]) * count
     members = _by_component(component, count)
     start, target = graph.start, graph.target
     for c in range(count):  # smaller numbers are settled: every step leads to one of them or stays
@@ -115,7 +120,7 @@ def condense(graph: Quotient, classes: array[int] | None = None) -> Condensation
             if sizes[c] == 1:
                 state = members[c][0]
                 one_class[c] = state if classes is None else classes[state]
-    return Condensation(component, sizes, bottom, one_bottom, one_class, longest)
+    return Condensation(component, sizes, array("b", bottom), one_bottom, one_class, longest)
 
 
 def merged(a: int, b: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from icore_kernel.explore.model import IntegerRow
 from icore_kernel.rewriting.condense import MANY, NONE, Condensation
 from icore_kernel.rewriting.graph import Quotient
 
@@ -30,6 +31,11 @@ class Facts:
 
 
 def facts(graph: Quotient, found: Condensation) -> Facts:
+    if not graph.plain:
+        from icore_kernel.explore import passes
+
+        tables = found.component, found.size, found.bottom, found.one_bottom, found.one_class, found.longest
+        return Facts(*passes.facts(*tables, graph.initial))
     bottoms = [c for c in range(found.count) if found.bottom[c]]
     forms = [c for c in bottoms if found.size[c] == 1]
     terminating = not any(found.size[c] > 1 for c in range(found.count))
@@ -46,32 +52,68 @@ def facts(graph: Quotient, found: Condensation) -> Facts:
     )
 
 
-def decisive(graph: Quotient, found: Condensation, by_class: bool) -> tuple[int, tuple[int, int], tuple[int, int]] | None:
-    """A decisive place: (state, first exit, second exit) with exits (update, target) that settle apart, each in one thing only.
+@dataclass(frozen=True, slots=True)
+class Decisive:
+    """A decisive component: it sees several settlements, each of its exits one. Two exits that settle apart, as
+    (state, update, target); both from one state where the component has such a state."""
 
-    `by_class`: settle in classes of normal forms, else in bottom components. The component of the state sees several, each of
-    the two exits one, and they differ. None when nothing diverges. Where exits of a component leave from several of its states
-    the first state is returned with its own exit; the second exit may start elsewhere in the same component.
+    first: tuple[int, int, int]
+    second: tuple[int, int, int]
+
+
+def decisive(graph: Quotient, found: Condensation, by_class: bool) -> Decisive | None:
+    """The decisive component nearest to the initial states; None when nothing diverges.
+
+    `by_class`: settle in classes of normal forms, else in bottom components. An exit that reaches no normal form at all settles
+    nothing and is passed over.
     """
     table = found.one_class if by_class else found.one_bottom
-    for c in range(found.count):
-        if table[c] != MANY:
-            continue
-        exits: dict[int, tuple[int, int, int]] = {}
-        for state in members(found, c):
-            for update, target in graph.out(state):
-                other = found.component[target]
-                if other == c:
-                    continue
-                sees = table[other]
-                if sees == NONE:
-                    continue
-                exits.setdefault(sees, (state, update, target))
-        # Numbers grow upwards, so the first component that sees several has no exit that does.
-        first, second = list(exits.values())[:2]
-        return first[0], (first[1], first[2]), (second[1], second[2])
+    chosen = _nearest(graph, found, table)
+    if chosen is None:
+        return None
+    exits: dict[int, tuple[int, int, int]] = {}
+    for state in members(found, chosen):
+        own: dict[int, tuple[int, int, int]] = {}
+        for update, target in graph.out(state):
+            other = int(found.component[target])
+            sees = int(table[other])
+            if other != chosen and sees != NONE:
+                own.setdefault(sees, (state, update, target))
+        if len(own) > 1:
+            first, second = list(own.values())[:2]
+            return Decisive(first, second)
+        for sees, exit_ in own.items():
+            exits.setdefault(sees, exit_)
+    first, second = list(exits.values())[:2]
+    return Decisive(first, second)
+
+
+def _nearest(graph: Quotient, found: Condensation, table: IntegerRow) -> int | None:
+    """Of the components that see several and have no exit that does, the one with the smallest state number."""
+    if not graph.plain:
+        from icore_kernel.explore import passes
+
+        return passes.nearest_decisive(graph.start, graph.target, found.component, table)
+    deferred: set[int] = set()
+    for state in range(graph.states):
+        c = found.component[state]
+        if table[c] == MANY and c not in deferred:
+            for place in range(graph.start[state], graph.start[state + 1]):
+                other = found.component[graph.target[place]]
+                if other != c and table[other] == MANY:
+                    deferred.add(c)
+                    break
+    for state in range(graph.states):
+        c = found.component[state]
+        if table[c] == MANY and c not in deferred:
+            return int(c)
     return None
 
 
 def members(found: Condensation, c: int) -> list[int]:
+    """The states of a component, smallest number first."""
+    if not isinstance(found.component, list) and hasattr(found.component, "nonzero"):
+        from icore_kernel.explore import passes
+
+        return passes.places(found.component, c)
     return [s for s, k in enumerate(found.component) if k == c]

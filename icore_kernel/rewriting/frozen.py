@@ -10,7 +10,7 @@ the choices fails exactly when two boxes of states that settle differently meet 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from icore_kernel.system import Domain, DomainKind, Field, GroundUpdate, Kind, System, Write
@@ -24,20 +24,34 @@ OPEN = "open"
 class Choice:
     """One `given` item. `parameter`: the parameter whose value is frozen (`assign.m`); else `schemas` are alternatives."""
 
+    name: str
     schemas: tuple[str, ...]
     parameter: str | None = None
 
-    def __str__(self) -> str:
-        return f"{self.schemas[0]}.{self.parameter}" if self.parameter else " or ".join(self.schemas)
+
+def choice_of(system: System, paths: tuple[str, ...]) -> Choice:
+    """`assign.m` freezes a parameter, `finish or fail` an alternative, `finish.ok` which outcome of `finish` comes about."""
+    name = " or ".join(paths)
+    if len(paths) > 1 or "." not in paths[0]:
+        return Choice(name, paths)
+    base, _, part = paths[0].partition(".")
+    own = [u for u in system.updates if u.kind is not Kind.FAULT and u.schema.partition(".")[0] == base]
+    if any(part in dict(u.binding) for u in own):
+        return Choice(name, (base,), part)
+    return Choice(name, tuple(dict.fromkeys(u.schema for u in own)))
+
+
+Pick = tuple[int, int]
+"""A slot and the code of one of its values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """The extended system: `first` is the index of the first slot's field; `slot_of[u]`: (slot, code) that update u binds, or None."""
+    """The extended system: `first` is the index of the first slot's field; `picks[u]`: the (slot, code) that update u binds."""
 
     system: System
     first: int
-    slot_of: tuple[tuple[int, int] | None, ...]
+    picks: tuple[tuple[Pick, ...], ...]
     sizes: tuple[int, ...]
 
     @property
@@ -45,61 +59,57 @@ class Frozen:
         return len(self.sizes)
 
 
+Slot = tuple[int, tuple[tuple[str, str], ...]]
+
+
 def freeze(system: System, bank: TermBank, choices: Sequence[Choice]) -> Frozen:
     """Add one field a slot and let every update that is a choice bind it. Faults choose nothing."""
-    values: dict[tuple[int, tuple[tuple[str, str], ...]], dict[str, int]] = {}
-    picks: list[tuple[tuple[int, tuple[tuple[str, str], ...]], int] | None] = []
+    values: dict[Slot, dict[str, int]] = {}
+    picked: list[list[tuple[Slot, int]]] = []
     for update in system.updates:
-        picked = None if update.kind is Kind.FAULT else _pick(update, choices)
-        if picked is None:
-            picks.append(None)
-            continue
-        key, value = picked
-        codes = values.setdefault(key, {})
-        picks.append((key, codes.setdefault(value, len(codes) + 1)))
+        own: list[tuple[Slot, int]] = []
+        for slot, value in _picks(update, choices):
+            codes = values.setdefault(slot, {})
+            own.append((slot, codes.setdefault(value, len(codes) + 1)))
+        picked.append(own)
     first = len(system.fields)
     fields = list(system.fields)
-    place: dict[tuple[int, tuple[tuple[str, str], ...]], int] = {}
-    for key, codes in values.items():
-        number, rest = key
-        name = f"{choices[number]} for {', '.join(v for _, v in rest)}" if rest else str(choices[number])
-        domain = Domain(DomainKind.ENUM, 0, len(codes), (OPEN, *codes))
-        place[key] = len(fields)
-        fields.append(Field(name, domain, len(fields), kind="choice"))
+    place: dict[Slot, int] = {}
+    for slot, codes in values.items():
+        number, rest = slot
+        name = f"{choices[number].name} for {', '.join(v for _, v in rest)}" if rest else choices[number].name
+        place[slot] = len(fields)
+        fields.append(Field(name, Domain(DomainKind.ENUM, 0, len(codes), (OPEN, *codes)), len(fields), False, "choice"))
     updates: list[GroundUpdate] = []
-    slot_of: list[tuple[int, int] | None] = []
-    for update, pick in zip(system.updates, picks, strict=True):
-        if pick is None:
-            updates.append(update)
-            slot_of.append(None)
-            continue
-        key, code = pick
-        field = fields[place[key]]
-        variable = bank.variable(field.name, field.index, field.domain.lo, field.domain.hi, False)
-        guard = bank.and_(update.when, bank.member(variable, (0, code)))
-        updates.append(replace(update, when=guard, writes=(*update.writes, Write(field, bank.integer(code)))))
-        slot_of.append((place[key] - first, code))
+    for update, own in zip(system.updates, picked, strict=True):
+        guard, writes = update.when, list(update.writes)
+        for slot, code in own:
+            field = fields[place[slot]]
+            variable = bank.variable(field.name, field.index, field.domain.lo, field.domain.hi, False)
+            guard = bank.and_(guard, bank.member(variable, (0, code)))
+            writes.append(Write(field, bank.integer(code)))
+        updates.append(replace(update, when=guard, writes=tuple(writes)) if own else update)
     extended = replace(
         system, fields=tuple(fields), initial=(*system.initial, *(0 for _ in values)), updates=tuple(updates), measures=(), watches=()
     )
-    return Frozen(extended, first, tuple(slot_of), tuple(len(v) for v in values.values()))
+    picks = tuple(tuple((place[slot] - first, code) for slot, code in own) for own in picked)
+    return Frozen(extended, first, picks, tuple(len(codes) for codes in values.values()))
 
 
-def _pick(update: GroundUpdate, choices: Sequence[Choice]) -> tuple[tuple[int, tuple[tuple[str, str], ...]], str] | None:
-    """(slot, value) of an update under the first choice that names it."""
+def _picks(update: GroundUpdate, choices: Sequence[Choice]) -> Iterator[tuple[Slot, str]]:
+    """The slots of an update and its values for them, one for every choice that names it."""
+    if update.kind is Kind.FAULT:
+        return
     base = update.schema.partition(".")[0]
     for number, choice in enumerate(choices):
-        if choice.parameter is not None and choice.schemas[0] in {update.schema, base}:
+        if choice.parameter is not None:
             binding = dict(update.binding)
-            if choice.parameter in binding:
-                rest = tuple((k, v) for k, v in update.binding if k != choice.parameter)
-                return (number, rest), binding[choice.parameter]
-        elif choice.parameter is None:
-            if update.schema in choice.schemas:
-                return (number, update.binding), update.schema
-            if base in choice.schemas:
-                return (number, update.binding), base
-    return None
+            if base == choice.schemas[0] and choice.parameter in binding:
+                yield (number, tuple((k, v) for k, v in update.binding if k != choice.parameter)), binding[choice.parameter]
+        elif update.schema in choice.schemas:
+            yield (number, update.binding), update.schema
+        elif base in choice.schemas:
+            yield (number, update.binding), base
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,25 +121,32 @@ class Box:
     allowed: tuple[int, ...]
 
 
-def box(bound: Sequence[int], sizes: Sequence[int], out: Sequence[tuple[int, int] | None]) -> tuple[int, ...] | None:
-    """The choices under which a state with these bound slots and these productive steps is a normal form; None when there are none.
+def boxes(bound: Sequence[int], sizes: Sequence[int], out: Sequence[tuple[Pick, ...]]) -> list[tuple[int, ...]]:
+    """The choices under which a state with these bound slots and these productive steps is a normal form, as disjoint boxes.
 
-    `out`: for every step the (slot, code) that it binds or keeps to, None for a step that is no choice.
+    `out`: for every step the (slot, code) that it binds or keeps to. A step is absent under a total choice that differs from it
+    in an open slot; one that is no choice, or keeps to bound slots only, is always there.
     """
-    allowed = [((1 << size) - 1) << 1 if code == 0 else 1 << code for code, size in zip(bound, sizes, strict=True)]
-    for pick in out:
-        if pick is None:
-            return None
-        slot, code = pick
-        if bound[slot] == code:
-            return None  # it keeps to its choice: this step is there
-        allowed[slot] &= ~(1 << code)
-        if not allowed[slot]:
-            return None
-    return tuple(allowed)
+    found = [tuple(((1 << size) - 1) << 1 if code == 0 else 1 << code for code, size in zip(bound, sizes, strict=True))]
+    for picks in set(out):
+        open_ones = [(slot, code) for slot, code in picks if bound[slot] != code]
+        found = [part for whole in found for part in _without(whole, open_ones)]
+    return found
 
 
-def collision(boxes: Sequence[Box], budget: int = 2_000_000) -> tuple[Box, Box] | None | str:
+def _without(whole: tuple[int, ...], picks: Sequence[Pick]) -> Iterator[tuple[int, ...]]:
+    """The part of a box that differs from the picks somewhere: equal in the earlier slots, different in one."""
+    kept = list(whole)
+    for slot, code in picks:
+        bit = 1 << code
+        if kept[slot] & ~bit:
+            yield (*kept[:slot], kept[slot] & ~bit, *kept[slot + 1 :])
+        if not kept[slot] & bit:
+            return
+        kept[slot] = bit
+
+
+def collision(boxes: Sequence[Box], budget: int = 2_000_000) -> tuple[Box, Box] | str | None:
     """Two boxes with different outcomes that meet; None when there are none; a reason when the budget does not suffice."""
     slots = len(boxes[0].allowed) if boxes else 0
     spent = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from icore_kernel.rewriting.graph import Quotient
@@ -33,8 +33,8 @@ class Game:
         return None
 
 
-def solve(graph: Quotient, goal: Callable[[int], bool], environment: Sequence[bool]) -> Game:
-    """Least fixpoint, by counting: linear in the graph. `environment[u]`: update u belongs to the other side."""
+def solve(graph: Quotient, goal: bytearray, environment: Sequence[bool]) -> Game:
+    """Least fixpoint, by counting: linear in the graph. `goal[s]`: 1 in the goal; `environment[u]`: update u belongs to the other side."""
     n = graph.states
     before: list[list[tuple[int, int]]] = [[] for _ in range(n)]
     owed = array("i", [0]) * n
@@ -48,7 +48,7 @@ def solve(graph: Quotient, goal: Callable[[int], bool], environment: Sequence[bo
     rank = array("i", [0]) * n
     queue: deque[int] = deque()
     for state in range(n):
-        if goal(state):
+        if goal[state]:
             winning[state] = 1
             queue.append(state)
     while queue:

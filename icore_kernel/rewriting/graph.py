@@ -1,4 +1,7 @@
-"""The productive quotient (A.7): the explored step graph without stutters. States are already classes of ≡_X."""
+"""The productive quotient (A.7): the explored step graph without stutters. States are already classes of ≡_X.
+
+Graphs of a block search are NumPy rows and are worked on by `explore/passes.py`; small ones are plain arrays.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +32,24 @@ class Quotient:
     def steps(self) -> int:
         return len(self.target)
 
+    @property
+    def plain(self) -> bool:
+        """Whether the rows are plain arrays, to be walked in Python."""
+        return isinstance(self.start, array)
+
     def out(self, state: int) -> Iterator[tuple[int, int]]:
         """(update, target) of every productive step of a state."""
-        for place in range(self.start[state], self.start[state + 1]):
-            yield self.update[place], self.target[place]
+        begin, end = int(self.start[state]), int(self.start[state + 1])
+        for place in range(begin, end):
+            yield int(self.update[place]), int(self.target[place])
 
 
 def productive(graph: StepGraph, initial: Sequence[int]) -> Quotient:
     """Leave the stutters out; a graph without any is taken as it is."""
+    if not isinstance(graph.start, array):
+        from icore_kernel.explore import passes
+
+        return Quotient(*passes.without_stutters(graph), tuple(initial))
     start, update, target = array("q", [0]), array("i"), array("i")
     old_start, old_update, old_target = graph.start, graph.update, graph.target
     for state in range(len(old_start) - 1):
@@ -52,11 +65,15 @@ def productive(graph: StepGraph, initial: Sequence[int]) -> Quotient:
 
 def quotient(edges: Sequence[Sequence[tuple[int, int]]], initial: Sequence[int] = (0,)) -> Quotient:
     """From lists of (update, target) a state: for tests and small systems. Self-loops are stutters and are dropped."""
+    return productive(steps(edges), initial)
+
+
+def steps(edges: Sequence[Sequence[tuple[int, int]]]) -> StepGraph:
+    """A step graph from lists of (update, target) a state, stutters kept."""
     start, update, target = array("q", [0]), array("i"), array("i")
-    for state, out in enumerate(edges):
-        for number, to in out:
-            if to != state:
-                update.append(number)
-                target.append(to)
+    for out in edges:
+        for number, to in sorted(out):
+            update.append(number)
+            target.append(to)
         start.append(len(target))
-    return Quotient(start, update, target, tuple(initial))
+    return StepGraph(start, update, target)

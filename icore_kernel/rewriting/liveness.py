@@ -8,11 +8,15 @@ end where only they could move.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from icore_kernel.rewriting.condense import components
 from icore_kernel.rewriting.graph import Quotient
+
+Round = tuple[int, tuple[tuple[int, int], ...]]
+"""A state and a closed walk of (update, target) steps from it."""
 
 
 class Fairness(Enum):
@@ -23,44 +27,74 @@ class Fairness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Escape:
-    """A fair run that never meets the goal: it comes to `state` and ends there (`cycle` empty), or goes round `cycle`,
-    (update, target) steps from `state` back to it."""
+    """A fair run that never meets the goal: from `start` it goes `stem`, (update, target) steps, to `state`, and ends there
+    (`cycle` empty) or goes round `cycle` from `state` back to it."""
 
+    start: int
+    stem: tuple[tuple[int, int], ...]
     state: int
     cycle: tuple[tuple[int, int], ...] = ()
 
 
-def escape(graph: Quotient, goal: Callable[[int], bool], starts: Sequence[int], fairness: Sequence[Fairness]) -> Escape | None:
+def escape(graph: Quotient, goal: bytearray, starts: Sequence[int], fairness: Sequence[Fairness]) -> Escape | None:
     """A fair run from one of `starts` (those outside the goal) that stays outside the goal for ever, or None.
 
-    Ends come before cycles, nearer ones before farther ones. `fairness[u]` for every ground update.
+    `goal[s]`: 1 where state s is in the goal; `fairness[u]` for every ground update. Ends come before cycles.
     """
-    region = reachable(graph, [s for s in starts if not goal(s)], lambda s: not goal(s))
-    for state in region:  # in breadth-first order
-        if all(fairness[u] is Fairness.UNFAIR for u, _ in graph.out(state)):
-            return Escape(state)
-    inside = set(region)
-    for component in _components(graph, region, inside):
-        found = _fair(graph, component, fairness)
+    begins = [s for s in starts if not goal[s]]
+    if not graph.plain:
+        from icore_kernel.explore import passes
+
+        fair = [f is not Fairness.UNFAIR for f in fairness]
+        end, cyclic = passes.outside(graph.start, graph.update, graph.target, goal, begins, fair, components)
+    else:
+        end, cyclic = _outside(graph, goal, begins, fairness)
+    if end is not None:
+        return _escape(graph, goal, begins, end, ())
+    for states in cyclic:
+        found = _fair(graph, states, fairness)
         if found is not None:
-            return found
+            return _escape(graph, goal, begins, *found)
     return None
 
 
-def reachable(graph: Quotient, starts: Sequence[int], allowed: Callable[[int], bool]) -> list[int]:
-    """States reachable from `starts` through allowed states, in breadth-first order."""
-    seen = dict.fromkeys(starts)
+def _outside(
+    graph: Quotient, goal: bytearray, starts: Sequence[int], fairness: Sequence[Fairness]
+) -> tuple[int | None, list[list[int]]]:
+    """The first state outside the goal where a fair run may end, and the components with a cycle there."""
+    region = _reachable(graph, goal, starts)
+    for state in sorted(region):
+        if all(fairness[u] is Fairness.UNFAIR for u, _ in graph.out(state)):
+            return state, []
+    return None, _components(graph, sorted(region), region)
+
+
+def _reachable(graph: Quotient, goal: bytearray, starts: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """States reachable outside the goal, breadth-first, each with the (state, update) it was reached by; (-1, -1): a start."""
+    came: dict[int, tuple[int, int]] = dict.fromkeys(starts, (-1, -1))
     queue = deque(starts)
     while queue:
         state = queue.popleft()
-        for _, target in graph.out(state):
-            if target not in seen and allowed(target):
-                seen[target] = None
+        for update, target in graph.out(state):
+            if target not in came and not goal[target]:
+                came[target] = (state, update)
                 queue.append(target)
-    return list(seen)
+    return came
 
 
-def _fair(graph: Quotient, component: list[int], fairness: Sequence[Fairness]) -> Escape | None:
+def _escape(graph: Quotient, goal: bytearray, starts: Sequence[int], state: int, cycle: tuple[tuple[int, int], ...]) -> Escape:
+    """With a shortest stem outside the goal."""
+    came = _reachable(graph, goal, starts)
+    stem: list[tuple[int, int]] = []
+    here = state
+    while came[here][0] >= 0:
+        previous, update = came[here]
+        stem.append((update, here))
+        here = previous
+    return Escape(here, tuple(reversed(stem)), state, cycle)
+
+
+def _fair(graph: Quotient, component: list[int], fairness: Sequence[Fairness]) -> Round | None:
     """A fair cycle through a strongly connected set with a step in it, or None. Strong fairness removes states and recurses."""
     pending = [component]
     while pending:
@@ -94,7 +128,7 @@ def _fair(graph: Quotient, component: list[int], fairness: Sequence[Fairness]) -
     return None
 
 
-def _tour(graph: Quotient, states: list[int], inside: set[int], steps: list[tuple[int, int, int]], visits: list[int]) -> Escape:
+def _tour(graph: Quotient, states: list[int], inside: set[int], steps: list[tuple[int, int, int]], visits: list[int]) -> Round:
     """A closed walk that takes every step and visits every state it was given; at least one step long."""
     first = steps[0][0] if steps else states[0]
     walk: list[tuple[int, int]] = []
@@ -111,7 +145,7 @@ def _tour(graph: Quotient, states: list[int], inside: set[int], steps: list[tupl
         walk.append((update, target))
         at = target
     walk.extend(_way(graph, at, first, inside))
-    return Escape(first, tuple(walk))
+    return first, tuple(walk)
 
 
 def _way(graph: Quotient, source: int, goal: int, inside: set[int]) -> list[tuple[int, int]]:
@@ -138,7 +172,7 @@ def _way(graph: Quotient, source: int, goal: int, inside: set[int]) -> list[tupl
     return way[::-1]
 
 
-def _components(graph: Quotient, states: Sequence[int], inside: set[int]) -> list[list[int]]:
+def _components(graph: Quotient, states: Sequence[int], inside: Container[int]) -> list[list[int]]:
     """Strongly connected components with a step inside, of the subgraph on `inside` (Tarjan, iterative)."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}

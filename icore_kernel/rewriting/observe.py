@@ -7,21 +7,18 @@ from collections.abc import Callable, Sequence
 
 from icore_kernel.system import Field, System
 
-WORDS = {
-    "status": {"status"},
+WORDS: dict[str, set[str]] = {
+    "status": {"status", "present"},
     "assignee": {"assignee"},
     "marker": {"marker"},
-    "presence": {"present"},
-    "signature": {"signature"},
-    "certificates": {"certificate", "cfield"},
-    "artifacts": {"artifact", "afield"},
-    "inputs": {"ifield"},
-    "agents": {"agent"},
-    "relations": {"relation"},
-    "reports": {"reported"},
-    "clocks": {"clock"},
+    "coverage": set(),
+    "terminal": {"reported"},
+    "evidence": {"certificate", "cfield", "captured"},
 }
-"""Words that `on` takes, beside the names of inputs, artifacts, certificates, relations and signature fields."""
+"""Words that `on` takes, and the kinds of fields they mean; beside them the names of signature fields."""
+
+COVERAGE = {"coverage", "compatibility"}
+"""Assertions whose standing evidence `on coverage` compares (fields of kind `under`)."""
 
 
 def observed(system: System, on: Sequence[str]) -> tuple[Field, ...]:
@@ -29,7 +26,18 @@ def observed(system: System, on: Sequence[str]) -> tuple[Field, ...]:
     if not on:
         return system.fields
     kinds = set().union(*(WORDS.get(word, set()) for word in on))
-    return tuple(f for f in system.fields if f.kind in kinds or f.owner in on or f.name.partition("(")[0] in on)
+    found = []
+    for field in system.fields:
+        about = field.name.partition("(")[0]
+        if field.kind == "under":
+            wanted = "coverage" in on and about in COVERAGE
+        elif field.kind == "signature":
+            wanted = about in on
+        else:
+            wanted = field.kind in kinds
+        if wanted:
+            found.append(field)
+    return tuple(found)
 
 
 def classes(states: int, settled: Sequence[int], state_of: Callable[[int], tuple[int, ...]], fields: Sequence[Field]) -> array[int]:

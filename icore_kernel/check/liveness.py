@@ -1,0 +1,192 @@
+"""Settlement, eventually, leadsto, controllable as results: fair lassos, the four ends, strategies and spoiling moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from icore_kernel.check.answers import plural
+from icore_kernel.check.plan import Plan
+from icore_kernel.check.reasons import reasons_of
+from icore_kernel.check.whole import Whole
+from icore_kernel.explore import judge
+from icore_kernel.explore.model import Audited, State
+from icore_kernel.meaning import scalar
+from icore_kernel.meaning.explain import explain
+from icore_kernel.rewriting.game import Game, solve
+from icore_kernel.rewriting.liveness import Escape, Fairness, escape
+from icore_kernel.system import Clause, GroundUpdate, Kind, Property, System
+from icore_kernel.verdict import Assurance, Reason, Result, Run, Verdict
+
+UNRESOLVED = {"open", "ready", "blocked", "submitted"}
+
+
+def fairness(system: System) -> tuple[Fairness, ...]:
+    """Agents and the monitor are weakly fair, the environment and faults are not, unless declared (A.7; design 3, Players)."""
+    declared = {name: Fairness(strength) for strength, name in system.fairness}
+    found: list[Fairness] = []
+    for update in system.updates:
+        own = Fairness.WEAK if update.kind is Kind.ORDINARY else Fairness.UNFAIR
+        if update.schema in declared:
+            own = declared[update.schema]
+        elif update.kind is not Kind.FAULT:
+            own = declared.get(update.schema.partition(".")[0], own)
+        found.append(own)
+    return tuple(found)
+
+
+def settlement(whole: Whole, plan: Plan, prop: Property) -> Result:
+    """Every fair run comes to Accept, Reject or certified Stuck (without obligations: to a state where nothing can follow)."""
+    system = whole.system
+    accept, reject, stuck = whole.truth((plan.accept, plan.reject, plan.stuck))
+    forms = whole.settled()
+    goal = bytearray(whole.graph.states)
+    if system.has_obligations:
+        goal = bytearray(map(max, accept, reject, stuck))
+    else:
+        for form in forms:
+            goal[form] = 1
+    said = _ends(whole, accept, reject, stuck, forms)
+    found = escape(whole.graph, goal, whole.initial, fairness(system))
+    if found is None:
+        return _answer(whole, prop, Verdict.HOLDS, said)
+    run = whole.walks.escape(found)
+    if found.cycle:
+        return _answer(whole, prop, Verdict.VIOLATED, f"a fair run goes round for ever · {said}", run)
+    if whole.graph.start[found.state] == whole.graph.start[found.state + 1]:
+        state = whole.exploration.store.state(found.state)
+        return _answer(whole, prop, Verdict.VIOLATED, f"a dead end · {said}", run, blocked(system, state), refusals(system, state))
+    waits = ", ".join(dict.fromkeys(system.updates[u].name for u, _ in list(whole.graph.out(found.state))[:4]))
+    detail = f"a run may stop where only the environment could go on ({waits}) · {said}"
+    return _answer(whole, prop, Verdict.VIOLATED, detail, run, repair="declare `fair weak` what will come, or let an agent go on")
+
+
+def _ends(whole: Whole, accept: bytearray, reject: bytearray, stuck: bytearray, forms: Sequence[int]) -> str:
+    """The four ends told apart: complete, legally stuck, illegally stuck, going round."""
+    cycles = plural(whole.facts.cycles, "cycle") + " without an exit" if whole.facts.cycles else ""
+    if not whole.system.has_obligations:
+        return " · ".join(part for part in (plural(len(forms), "normal form"), cycles) if part)
+    ends = {"Accept": 0, "Reject": 0, "Stuck": 0, "dead end": 0}
+    for form in forms:
+        ends["Accept" if accept[form] else "Reject" if reject[form] else "Stuck" if stuck[form] else "dead end"] += 1
+    said = [f"complete {ends['Accept'] + ends['Reject']:,} (Accept {ends['Accept']:,}, Reject {ends['Reject']:,})"]
+    if ends["Stuck"]:
+        said.append(f"legally stuck {ends['Stuck']:,}")
+    if ends["dead end"]:
+        said.append(f"illegally stuck {ends['dead end']:,}")
+    if cycles:
+        said.append(f"going round: {cycles}")
+    return " · ".join(said)
+
+
+def eventually(whole: Whole, prop: Property) -> Result:
+    (goal,) = whole.truth((prop.formula,))
+    return _escaped(whole, prop, escape(whole.graph, goal, whole.initial, fairness(whole.system)), "every fair run meets it")
+
+
+def leadsto(whole: Whole, prop: Property) -> Result:
+    assert prop.goal is not None
+    begins, goal = whole.truth((prop.formula, prop.goal))
+    starts = [s for s in range(whole.graph.states) if begins[s]]
+    found = escape(whole.graph, goal, starts, fairness(whole.system))
+    return _escaped(whole, prop, found, f"from {plural(len(starts), 'state')} every fair run goes there")
+
+
+def _escaped(whole: Whole, prop: Property, found: Escape | None, good: str) -> Result:
+    if found is None:
+        return _answer(whole, prop, Verdict.HOLDS, good)
+    run = whole.walks.escape(found)
+    if found.cycle:
+        return _answer(whole, prop, Verdict.VIOLATED, f"a fair run goes round {plural(len(found.cycle), 'step')} for ever without it", run)
+    state = whole.exploration.store.state(found.state)
+    out = list(whole.graph.out(found.state))
+    if not out:
+        detail = "a run ends without it: nothing productive can follow"
+        return _answer(whole, prop, Verdict.VIOLATED, detail, run, blocked(whole.system, state), refusals(whole.system, state))
+    waits = ", ".join(dict.fromkeys(whole.system.updates[u].name for u, _ in out[:4]))
+    return _answer(whole, prop, Verdict.VIOLATED, f"a run may stop without it where only the environment could go on ({waits})", run)
+
+
+# ---- what a dead end waits for -----------------------------------------------------------------------------------------
+def blocked(system: System, state: State) -> tuple[Reason, ...]:
+    """For each unresolved obligation: what the update that comes nearest to moving it waits for. At most four."""
+    found: list[Reason] = []
+    for field in system.fields:
+        if field.kind != "status" or field.domain.show(state[field.index]) not in UNRESOLVED:
+            continue
+        movers = [u for u in system.updates if u.kind is not Kind.FAULT and any(w.field.index == field.index for w in u.writes)]
+        waiting = [(len(explain(u.when, state)), i, u) for i, u in enumerate(movers) if not scalar.evaluate(u.when, state)]
+        said = f"{field.name} is {field.domain.show(state[field.index])}"
+        if not waiting:
+            found.append(Reason(said, "no update that could move it waits for anything: it was refused, or there is none", None))
+            continue
+        _, _, nearest = min(waiting, key=lambda w: w[:2])
+        found.append(_waits(system, said, nearest, state))
+    return tuple(found[:4])
+
+
+def _waits(system: System, said: str, update: GroundUpdate, state: State) -> Reason:
+    clause = Clause(f"{said}: {update.name} waits for", update.when, spans=() if update.span is None else (update.span,))
+    return reasons_of(system, clause, state)[0]
+
+
+def refusals(system: System, state: State) -> str:
+    """What was attempted in the state and refused, by which clause."""
+    found = [f"{system.updates[u].name} by {label}" for u, label in judge.refused(system, Audited(), state)]
+    return f"refused there: {', '.join(found[:4])}{', …' if len(found) > 4 else ''}" if found else "nothing was attempted there"
+
+
+# ---- players -----------------------------------------------------------------------------------------------------------
+def controllable(whole: Whole, prop: Property) -> Result:
+    """Whether the agents can bring the goal about from every initial state whatever environment and passed faults do."""
+    (goal,) = whole.truth((prop.formula,))
+    environment = [u.kind is not Kind.ORDINARY for u in whole.system.updates]
+    game = solve(whole.graph, goal, environment)
+    wins = sum(game.winning)
+    counts = f"from {wins:,} of {plural(whole.graph.states, 'state')}"
+    lost = next((s for s in whole.initial if not game.winning[s]), None)
+    if lost is None:
+        most = max((game.rank[s] for s in whole.initial), default=0)
+        first = next((game.move[s] for s in whole.initial if game.move[s] >= 0), -1)
+        begins = f", beginning with {whole.system.updates[first].name}" if first >= 0 else ""
+        return _answer(whole, prop, Verdict.HOLDS, f"in at most {plural(most, 'move')}{begins} · {counts}", _strategy(whole, game))
+    spoiled = _spoiled(whole, game, environment, lost)
+    return _answer(whole, prop, Verdict.VIOLATED, f"the other side can prevent it · agents win {counts}", spoiled)
+
+
+def _strategy(whole: Whole, game: Game) -> Run | None:
+    """The agents' moves from the first initial state, while the other side leaves them be."""
+    state = whole.initial[0]
+    way: list[tuple[int, int]] = []
+    while game.move[state] >= 0:
+        update = game.move[state]
+        state_after = next(t for u, t in whole.graph.out(state) if u == update)
+        way.append((update, state_after))
+        state = state_after
+    start = whole.walks.run_to(whole.initial[0])
+    return Run(start.initial, whole.walks.steps(whole.initial[0], way))
+
+
+def _spoiled(whole: Whole, game: Game, environment: Sequence[bool], lost: int) -> Run:
+    """One play that never leaves the lost states: the other side spoils where it can, else the agents move as they may."""
+    way: list[tuple[int, int]] = []
+    place = {lost: 0}
+    state = lost
+    while True:
+        move = game.spoils(whole.graph, state, environment)
+        if move is None:
+            move = next(((u, t) for u, t in whole.graph.out(state) if not game.winning[t]), None)
+        if move is None:
+            return Run(whole.walks.run_to(lost).initial, whole.walks.steps(lost, way))
+        way.append(move)
+        state = move[1]
+        if state in place:
+            steps = whole.walks.steps(lost, way)
+            back = place[state]
+            return Run(whole.walks.run_to(lost).initial, steps[:back], None, steps[back:])
+        place[state] = len(way)
+
+
+def _answer(
+    whole: Whole, prop: Property, verdict: Verdict, detail: str, run: Run | None = None, reasons: tuple[Reason, ...] = (), repair: str = ""
+) -> Result:
+    return Result(prop.name, verdict, Assurance.EXHAUSTIVE, detail, prop.span, run, reasons, whole.engine, repair=repair)

@@ -1,0 +1,198 @@
+"""Forks of a step graph in NumPy rows, counted by pairs of updates (rewriting/forks.py says what is counted).
+
+Which updates are enabled together is counted on bit vectors over states, one an update: most pairs are known beforehand to
+commute, or to switch each other off, and cost one AND and one population count for 64 states. Only the rest is looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from icore_kernel.explore.model import IntegerRow, StepGraph
+from icore_kernel.explore.passes import MANY, Rows, acyclic_rounds, between, edges_of, gather
+
+UNKNOWN, OPEN, COMMUTE, CLASH = -1, 0, 1, 2
+_BYTES = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """bits[c]: the bottom components among `column` that component c reaches. `partial`: there are others that have no column."""
+
+    bits: Rows
+    partial: bool
+
+    def meet(self, c: Rows, d: Rows) -> Rows:
+        return np.asarray(np.any(self.bits[c] & self.bits[d], axis=1))
+
+
+def reach(
+    start: IntegerRow, target: IntegerRow, component: IntegerRow, size: IntegerRow, one_bottom: IntegerRow, most_bits: int
+) -> Reach | None:
+    """None where everything sees one bottom component. Where a column for each would take more than `most_bits`, those that are
+    the only one some successor sees, if these fit, else none."""
+    first, to, of, only = np.asarray(start), np.asarray(target), np.asarray(component), np.asarray(one_bottom)
+    if not np.any(only == MANY):
+        return None
+    count = len(np.asarray(size))
+    wanted = np.unique(only[only >= 0])
+    partial = False
+    if len(wanted) * count > most_bits:
+        partial = True
+        singles = [np.zeros(0, dtype=only.dtype)]
+        for _, _, _, source, ends in edges_of(first, to):
+            sees = only[of[ends]]
+            singles.append(np.unique(sees[(only[of[source]] == MANY) & (sees >= 0)]))
+        wanted = np.unique(np.concatenate(singles))
+        if len(wanted) * count > most_bits:
+            wanted = wanted[:0]
+    words = (len(wanted) + 63) // 64 or 1
+    bits = np.zeros((count, words), dtype=np.uint64)
+    place = np.arange(len(wanted))
+    bits[wanted, place // 64] = np.uint64(1) << (place % 64).astype(np.uint64)
+    rows_of, leads = between(first, to, of, count)
+    for nodes in acyclic_rounds(rows_of, leads):
+        rows = nodes[rows_of[nodes + 1] > rows_of[nodes]]
+        if len(rows):
+            at, many = gather(rows_of, rows)
+            begins = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(many)[:-1]])
+            bits[rows] |= np.bitwise_or.reduceat(bits[leads[at]], begins, axis=0)
+    return Reach(bits, partial)
+
+
+Key = tuple[int, ...]
+Counts = dict[Key, list[int]]
+"""By key: independent, joinable, not joinable, unclassified, first state with one that is not joinable (-1)."""
+
+
+class _Counter:
+    def __init__(self, full: StepGraph, component: IntegerRow, one_bottom: IntegerRow, reached: Reach | None) -> None:
+        self.start, self.update, self.target = (np.asarray(row) for row in (full.start, full.update, full.target))
+        self.component = np.asarray(component)
+        self.only = np.asarray(one_bottom)
+        self.reached = reached
+
+    def step(self, states: Rows, wanted: int) -> Rows:
+        """Where update `wanted` leads from each state, or -1: bisection in the rows, which are in the order of updates."""
+        low, end = self.start[states], self.start[states + 1]
+        high = end.copy()
+        for _ in range(int((high - low).max(initial=0)).bit_length()):
+            middle = (low + high) >> 1
+            below = (middle < high) & (self.update[np.minimum(middle, len(self.update) - 1)] < wanted)
+            low = np.where(below, middle + 1, low)
+            high = np.where(below, high, middle)
+        safe = np.minimum(low, len(self.update) - 1)
+        found: Rows = np.where((low < end) & (self.update[safe] == wanted), self.target[safe], -1)
+        return found
+
+    def classify(self, states: Rows, t: Rows, v: Rows, a: int, b: int, look: bool) -> tuple[int, int, int, int, int]:
+        independent = 0
+        if look:
+            over = self.step(t, b)
+            meets = (over >= 0) & (over == self.step(v, a))
+            independent = int(np.count_nonzero(meets))
+            states, t, v = states[~meets], t[~meets], v[~meets]
+        if self.reached is None:
+            return independent, len(states), 0, 0, -1
+        c, d = self.component[t], self.component[v]
+        one, other = self.only[c], self.only[d]
+        joined = (t == v) | ((one == other) & (one != MANY))
+        clear = joined | ((one != MANY) & (other != MANY))
+        unsure = np.flatnonzero(~clear)
+        unclassified = np.zeros(len(states), dtype=bool)
+        if len(unsure):
+            meet = self.reached.meet(c[unsure], d[unsure])
+            joined[unsure] = meet
+            if self.reached.partial:
+                # A side that sees one bottom component only is exact where that one has a column.
+                has_c, has_d = self.reached.bits[c[unsure]].any(axis=1), self.reached.bits[d[unsure]].any(axis=1)
+                exact = ((one[unsure] != MANY) & has_c) | ((other[unsure] != MANY) & has_d)
+                unclassified[unsure[~meet & ~exact]] = True
+        apart = ~joined & ~unclassified
+        first = int(states[apart].min()) if apart.any() else -1
+        return independent, int(np.count_nonzero(joined)), int(np.count_nonzero(apart)), int(np.count_nonzero(unclassified)), first
+
+
+def count_pairs(
+    full: StepGraph,
+    quotient: tuple[IntegerRow, IntegerRow, IntegerRow],
+    component: IntegerRow,
+    one_bottom: IntegerRow,
+    reached: Reach | None,
+    updates: int,
+    key: Callable[[int, int], Key],
+    kind: Callable[[int, int], int],
+) -> Counts:
+    """Every fork of every state once; of two updates a < b `kind` says what is known beforehand, `key` where to count."""
+    counter = _Counter(full, component, one_bottom, reached)
+    start, update, target = (np.asarray(row) for row in quotient)
+    total = updates
+    together = np.zeros((total, total), dtype=np.int64)
+    kinds = np.full((total, total), UNKNOWN, dtype=np.int8)
+    counts: Counts = {}
+    length = max(64, (1 << 22) // max(1, total) // 64 * 64)
+    for begin in range(0, len(start) - 1, length):
+        end = min(begin + length, len(start) - 1)
+        base = int(start[begin])
+        places = _places(start, update, begin, end, length, total)
+        for a, b, amount in _together(places):
+            news = kinds[a, b] == UNKNOWN
+            for other in b[news].tolist():
+                kinds[a, other] = kind(a, other)
+            together[a, b] += amount
+            known = kinds[a, b]
+            for other in b[(known == OPEN) | ((known == CLASH) & (reached is not None))].tolist():
+                rows = np.flatnonzero((places[a] >= 0) & (places[other] >= 0))
+                found = counter.classify(
+                    rows + begin, target[base + places[a][rows]], target[base + places[other][rows]], a, other, kinds[a, other] == OPEN
+                )
+                _add(counts, key(a, other), found)
+    for one, two in np.argwhere(together > 0).tolist():
+        number = int(together[one, two])
+        if kinds[one, two] == COMMUTE:
+            _add(counts, key(one, two), (number, 0, 0, 0, -1))
+        elif kinds[one, two] == CLASH and reached is None:
+            _add(counts, key(one, two), (0, number, 0, 0, -1))
+    return counts
+
+
+def _places(start: Rows, update: Rows, begin: int, end: int, length: int, total: int) -> Rows:
+    """places[u, i]: where in the chunk's steps state begin + i does update u, or -1. Width a multiple of 64."""
+    base, last = int(start[begin]), int(start[end])
+    row = np.repeat(np.arange(end - begin), np.diff(start[begin : end + 1]))
+    width = min(length, (end - begin + 63) // 64 * 64)
+    places = np.full((total, width), -1, dtype=np.int32)
+    places[update[base:last], row] = np.arange(last - base, dtype=np.int32)
+    return places
+
+
+def _together(places: Rows) -> Iterator[tuple[int, Rows, Rows]]:
+    """For every update a: the later updates b that some state of the chunk enables with it, and in how many states."""
+    bits = np.ascontiguousarray(np.packbits(places >= 0, axis=1)).view(np.uint64)
+    present = np.flatnonzero(bits.any(axis=1))
+    packed = bits[present]
+    for i in range(len(present) - 1):
+        amount = _ones(packed[i] & packed[i + 1 :])
+        some = np.flatnonzero(amount)
+        if len(some):
+            yield int(present[i]), present[i + 1 :][some], amount[some]
+
+
+def _ones(words: Rows) -> Rows:
+    """Bits set in each row of 64-bit words."""
+    count: Any = getattr(np, "bitwise_count", None)  # NumPy 2
+    each = count(words) if count is not None else _BYTES[words.view(np.uint8)]
+    summed: Rows = each.sum(axis=1, dtype=np.int64)
+    return summed
+
+
+def _add(counts: Counts, key: Key, found: tuple[int, int, int, int, int]) -> None:
+    tally = counts.setdefault(key, [0, 0, 0, 0, -1])
+    for place in range(4):
+        tally[place] += found[place]
+    if found[4] >= 0 and (tally[4] < 0 or found[4] < tally[4]):
+        tally[4] = found[4]
