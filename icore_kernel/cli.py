@@ -1,4 +1,4 @@
-"""The command line: `icore check`, `explore`, `fmt`, `init`.
+"""The command line: `icore check`, `explore`, `graph`, `fmt`, `init`.
 
 Only click is imported at start, so that `icore --help` answers at once; each command imports what it needs when it runs.
 Exit statuses are those of `verdict.ExitStatus`; usage errors are wrong input (2).
@@ -80,6 +80,17 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
     return value
 
 
+def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
+    from icore_kernel.explore.memory import parse_size
+
+    try:
+        return parse_size(value)
+    except ValueError as wrong:
+        raise click.BadParameter(str(wrong)) from wrong
+
+
 _path = click.Path(path_type=Path)
 _set = click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, callback=_settings, help="Set a parameter of the package.")
 _theory = click.option("--theory", metavar="DIR", type=_path, help="Read the theory from this folder.")
@@ -89,10 +100,24 @@ _max_depth = click.option("--max-depth", metavar="N", type=click.IntRange(min=0)
 _timeout = click.option("--timeout", metavar="S", type=float, callback=_seconds, help="Stop after S seconds: unknown.")
 
 
-def _limits(max_states: int | None, max_depth: int | None, timeout: float | None) -> Limits:
+_max_memory = click.option("--max-memory", metavar="SIZE", callback=_size, help="Stop before SIZE (300MB, 2GB) is taken: unknown.")
+_checkpoint = click.option("--checkpoint", metavar="DIR", type=_path, help="Write to DIR now and then what a killed search needs to go on.")
+_resume = click.option("--resume", metavar="DIR", type=_path, help="Go on from the checkpoint in DIR, and write the next ones there.")
+
+
+def _limits(
+    max_states: int | None,
+    max_depth: int | None,
+    timeout: float | None,
+    max_memory: int | None,
+    checkpoint: Path | None,
+    resume: Path | None,
+) -> Limits:
     from icore_kernel.cli_check import Limits
 
-    return Limits(max_states, max_depth, timeout)
+    if resume is not None and checkpoint not in (None, resume):
+        raise click.UsageError("--resume goes on writing to its own folder: leave --checkpoint out")
+    return Limits(max_states, max_depth, timeout, max_memory, resume or checkpoint, resume is not None)
 
 
 @cli.command(cls=CheckCommand)
@@ -105,6 +130,9 @@ def _limits(max_states: int | None, max_depth: int | None, timeout: float | None
 @_max_states
 @_max_depth
 @_timeout
+@_max_memory
+@_checkpoint
+@_resume
 @click.option("--save-run", metavar="PATH", type=_path, help="Save the first counterexample, for `icore explore --replay`.")
 @_theory
 def check(
@@ -117,13 +145,18 @@ def check(
     max_states: int | None,
     max_depth: int | None,
     timeout: float | None,
+    max_memory: int | None,
+    checkpoint: Path | None,
+    resume: Path | None,
     save_run: Path | None,
     theory: Path | None,
 ) -> int:
     """The verdict on each FILE, with a shortest run where one is violated."""
     from icore_kernel.cli_check import Asked, check_files
 
-    limits = _limits(max_states, max_depth, timeout)
+    limits = _limits(max_states, max_depth, timeout, max_memory, checkpoint, resume)
+    if limits.checkpoint is not None and len(files) > 1:
+        raise click.UsageError("a checkpoint is of one file: check the files one by one")
     return check_files(files, Asked(settings, theory, only, unaudited, strict, form == "json", limits, save_run))
 
 
@@ -131,27 +164,74 @@ def check(
 @click.argument("file", metavar="FILE", type=_path)
 @_set
 @click.option("--replay", metavar="RUN", type=_path, help="Replay a run that `icore check --save-run` saved.")
+@click.option("--simulate", metavar="N", type=click.IntRange(min=1), help="N random runs, of at most --max-depth steps (1000).")
+@click.option("--seed", metavar="S", type=int, help="The seed of the random runs (0): the same seed, the same runs.")
+@click.option("--trace-to", metavar="FORMULA", help="A shortest run to a state that satisfies FORMULA; exit 1 if there is none.")
+@click.option("--dot", metavar="PATH", type=_path, help="Write the step graph in DOT.")
+@click.option("--graphml", metavar="PATH", type=_path, help="Write the step graph in GraphML.")
+@click.option("--json", "record", metavar="PATH", type=_path, help="Write the step graph in JSON.")
+@click.option("--graph-limit", metavar="N", type=click.IntRange(min=1), default=2000, show_default=True, help="States of a step graph.")
 @_format
 @_max_states
 @_max_depth
 @_timeout
+@_max_memory
+@_checkpoint
+@_resume
 @_theory
 def explore(
     file: Path,
     settings: dict[str, str],
     replay: Path | None,
+    simulate: int | None,
+    seed: int | None,
+    trace_to: str | None,
+    dot: Path | None,
+    graphml: Path | None,
+    record: Path | None,
+    graph_limit: int,
     form: str,
     max_states: int | None,
     max_depth: int | None,
     timeout: float | None,
+    max_memory: int | None,
+    checkpoint: Path | None,
+    resume: Path | None,
     theory: Path | None,
 ) -> int:
-    """The state space of FILE by level and update, or a saved run."""
-    from icore_kernel.cli_explore import explore_file, replay_file
+    """The state space of FILE by level and update; or random runs, a run to a formula, the step graph, a saved run."""
+    from icore_kernel import cli_explore as form_of
 
+    drawings = form_of.Drawings(dot, graphml, record, graph_limit)
+    given = [replay is not None, simulate is not None, trace_to is not None, drawings.asked]
+    if sum(given) > 1:
+        raise click.UsageError("--replay, --simulate, --trace-to and the step graph (--dot, --graphml, --json) are asked one at a time")
+    if seed is not None and simulate is None:
+        raise click.UsageError("--seed is of --simulate")
+    limits = _limits(max_states, max_depth, timeout, max_memory, checkpoint, resume)
+    if limits.checkpoint is not None and (replay is not None or simulate is not None or drawings.asked):
+        raise click.UsageError("only a search writes checkpoints: not --replay, --simulate or a step graph")
+    asked = form_of.Explored(file, settings, theory, limits, form == "json")
     if replay is not None:
-        return replay_file(file, replay, settings, theory, as_json=form == "json")
-    return explore_file(file, settings, theory, _limits(max_states, max_depth, timeout), as_json=form == "json")
+        return form_of.guarded(lambda: form_of.replay_file(file, replay, settings, theory, asked.as_json))
+    if simulate is not None:
+        return form_of.guarded(lambda: form_of.simulate_file(asked, simulate, seed or 0))
+    if trace_to is not None:
+        return form_of.guarded(lambda: form_of.trace_file(asked, trace_to))
+    if drawings.asked:
+        return form_of.guarded(lambda: form_of.draw_file(asked, drawings))
+    return form_of.guarded(lambda: form_of.explore_file(asked))
+
+
+@cli.command()
+@click.argument("file", metavar="FILE", type=_path)
+@_set
+@_theory
+def graph(file: Path, settings: dict[str, str], theory: Path | None) -> int:
+    """The obligations of FILE, required roots and relations, as a graph in DOT."""
+    from icore_kernel.cli_explore import guarded, obligation_graph
+
+    return guarded(lambda: obligation_graph(file, settings, theory))
 
 
 @cli.command()

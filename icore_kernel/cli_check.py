@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from icore_kernel.report import paint, text
+from icore_kernel.report.progress import Tell, progress_on
 from icore_kernel.verdict import ExitStatus, Report, Run, Verdict
+from icore_kernel.version import VERSION
 
 if TYPE_CHECKING:
     from icore_kernel.api import InputError, Loaded
-    from icore_kernel.explore.model import Progress, Rules
+    from icore_kernel.explore.model import Rules
 
 T = TypeVar("T")
 
@@ -24,17 +26,29 @@ GRAVEST_FIRST = (ExitStatus.INTERNAL, ExitStatus.BAD_INPUT, ExitStatus.VIOLATED,
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What bounds a search, as given on the command line; None does not bound it. `timeout` in seconds."""
+    """What bounds a search, as given on the command line, and where its checkpoints are; None is not asked.
+
+    `timeout` in seconds, `max_memory` in bytes; `resume` goes on from the checkpoint in `checkpoint`.
+    """
 
     max_states: int | None = None
     max_depth: int | None = None
     timeout: float | None = None
+    max_memory: int | None = None
+    checkpoint: Path | None = None
+    resume: bool = False
 
-    def rules(self) -> Rules:
-        from icore_kernel.explore.model import Rules
+    def rules(self, settings: Mapping[str, str], progress: Tell | None) -> Rules:
+        from icore_kernel.explore.model import Checkpoints, Rules
 
-        progress = show_progress if sys.stderr.isatty() else None
-        return Rules(max_states=self.max_states, max_depth=self.max_depth, timeout=self.timeout, progress=progress)
+        checkpoints = None
+        if self.checkpoint is not None:
+            facts = (("icore", VERSION), ("--set", " ".join(f"{name}={value}" for name, value in sorted(settings.items())) or "nothing"))
+            checkpoints = Checkpoints(self.checkpoint, self.resume, facts=facts)
+        return Rules(
+            max_states=self.max_states, max_depth=self.max_depth, timeout=self.timeout, max_memory=self.max_memory,
+            progress=progress, checkpoints=checkpoints,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +85,16 @@ def gravest(statuses: Iterable[ExitStatus]) -> ExitStatus:
     return next((status for status in GRAVEST_FIRST if status in found), ExitStatus.HOLDS)
 
 
-def show_progress(progress: Progress) -> None:
-    """One line on a terminal's error stream, overwritten each time."""
-    rate = progress.states / progress.seconds if progress.seconds > 0 else 0
-    line = f"{progress.states:,} states · {progress.steps:,} steps · depth {progress.depth} · frontier {progress.frontier:,}"
-    sys.stderr.write(f"\r\x1b[K  {line} · {rate:,.0f} states/s · {progress.seconds:.0f} s")
-    sys.stderr.flush()
-
-
-def end_progress() -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
-
-
 def answer(path: Path, ask: Callable[[], T]) -> T:
-    """What `ask` answers. Raises Wrong for everything the user can mend: an unreadable file, a mistake, an unknown name."""
+    """What `ask` answers. Raises Wrong for everything the user can mend: an unreadable file, a mistake, an unknown name, a
+    checkpoint that does not fit."""
     from icore_kernel.api import InputError, UsageError
+    from icore_kernel.explore.model import CheckpointError
 
     try:
         return ask()
+    except CheckpointError as wrong:
+        raise Wrong(str(wrong)) from wrong
     except InputError as wrong:
         raise _mistaken(path, wrong) from wrong
     except UsageError as wrong:
@@ -131,8 +135,6 @@ def check_files(files: tuple[Path, ...], asked: Asked) -> ExitStatus:
         except KeyboardInterrupt:
             undecided = files[number:]
             break
-        finally:
-            end_progress()
         statuses.append(report.exit_status(asked.strict))
         _print(report, asked, records, gap=number > 0)
         counterexample = None if saved else first_counterexample(report)
@@ -159,11 +161,12 @@ def check_files(files: tuple[Path, ...], asked: Asked) -> ExitStatus:
 def _check(path: Path, asked: Asked) -> tuple[Loaded, Report]:
     from icore_kernel import api
 
-    def ask() -> tuple[Loaded, Report]:
+    def ask(tell: Tell | None) -> tuple[Loaded, Report]:
         loaded = api.load(path, settings=asked.settings, theory=asked.theory)
-        return loaded, api.check(loaded, only=asked.only, unaudited=asked.unaudited, rules=asked.limits.rules())
+        return loaded, api.check(loaded, only=asked.only, unaudited=asked.unaudited, rules=asked.limits.rules(asked.settings, tell))
 
-    return answer(path, ask)
+    with progress_on(sys.stderr) as tell:
+        return answer(path, lambda: ask(tell))
 
 
 def _print(report: Report, asked: Asked, records: list[dict[str, object]], gap: bool) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from icore_dsl.mistakes import LanguageError, Mistake
-from icore_dsl.parse import parse_text
+from icore_dsl.parse import parse_formula, parse_text
 from icore_dsl.source import read_source
 from icore_dsl.syntax import ImportDecl, Module
 from icore_kernel.system import System
 from icore_kernel.terms.term import TermBank
 from icore_kernel.theory_files import theory_directory
+
+GOAL = "--trace-to"
+"""The name of a formula that was given beside the package, also in messages. No name in a file is like it."""
 
 
 class InputError(Exception):
@@ -66,8 +69,11 @@ def read_module(file: Path) -> Module:
     return parsed.module
 
 
-def load(path: str | Path, *, settings: Mapping[str, str] | None = None, theory: Path | None = None) -> Loaded:
-    """Read, check and ground a package. `settings` are its parameters by name; `theory` a folder to use instead of spec/.
+def load(
+    path: str | Path, *, settings: Mapping[str, str] | None = None, theory: Path | None = None, goal: str | None = None
+) -> Loaded:
+    """Read, check and ground a package. `settings` are its parameters by name; `theory` a folder to use instead of spec/; `goal`
+    the text of a formula with the package's names, which becomes the last of the system's properties, called GOAL.
 
     Raises InputError for a wrong declaration, UsageError for a wrong setting, OSError where a file cannot be read.
     """
@@ -82,6 +88,9 @@ def load(path: str | Path, *, settings: Mapping[str, str] | None = None, theory:
     if theory is not None:
         _refuse(check_theory(modules), {m.file: m.text for m in modules})
     libraries = _libraries(file, package)
+    if goal is not None:
+        libraries[GOAL] = asked = _goal(goal)
+        package = replace(package, decls=(*package.decls, ImportDecl(GOAL, asked.span)))
     _refuse(check(package, modules, libraries, given), {m.file: m.text for m in (package, *libraries.values())})
     _settings(package, given)
     try:
@@ -89,6 +98,14 @@ def load(path: str | Path, *, settings: Mapping[str, str] | None = None, theory:
     except GroundingError as wrong:
         raise UsageError(str(wrong)) from wrong
     return Loaded(file, package, modules, grounded.system, grounded.bank, given, libraries)
+
+
+def _goal(text: str) -> Module:
+    """A formula as a library, so that its mistakes have places of their own."""
+    parsed = parse_formula(text, GOAL)
+    if parsed.module is None:
+        raise InputError(parsed.mistakes, text)
+    return parsed.module
 
 
 def _refuse(mistakes: tuple[Mistake, ...], texts: Mapping[str, str]) -> None:

@@ -31,9 +31,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runs": {"system", "verdict", "explore"},
     "runs_io": _ENGINES | {"runs"},
     "check": _ENGINES | {"load", "runs"},
-    "report": {"explore", "icore_dsl", "runs_io", "verdict", "version"},
+    "graphs": _ENGINES | {"load", "ground"},
+    "report": {"explore", "system", "icore_dsl", "runs_io", "verdict", "version"},
     "api": _ENGINES | {"load", "check"},
-    "cli": _ENGINES | _ANSWERS | {"api", "version"},
+    "cli": _ENGINES | _ANSWERS | {"api", "graphs", "version"},
     "__init__": set(),
     "__main__": {"cli"},
 }

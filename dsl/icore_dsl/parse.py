@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 from icore_dsl import source
 from icore_dsl.automaton import Tables, tables_from_plain
 from icore_dsl.declare import Declarations
-from icore_dsl.lexemes import OPERATORS, cut
-from icore_dsl.mistakes import MAX_MISTAKES, Mistake, render
+from icore_dsl.lexemes import OPERATORS, Lexeme, cut
+from icore_dsl.mistakes import MAX_MISTAKES, P005, Mistake, render
 from icore_dsl.recover import Parser
 from icore_dsl.source import Lines
 from icore_dsl.syntax import Module
@@ -141,14 +141,18 @@ def load_tables() -> Tables:
     return tables_from_plain(plain_tables(grammar))
 
 
-def parse_with(kind: type[AnyParser], text: str, file: str) -> tuple[Parsed, AnyParser | None]:
-    """Parses with a kind of parser, and gives the parser too, for what it saw; None when the text was refused unread."""
+def parse_with(kind: type[AnyParser], text: str, file: str, before: tuple[Lexeme, ...] = ()) -> tuple[Parsed, AnyParser | None]:
+    """Parses with a kind of parser, and gives the parser too, for what it saw; None when the text was refused unread.
+
+    `before` are lexemes to be read before those of the text.
+    """
     text = source.without_mark(text)
     refused = source.check_text(text, file)
     if refused is not None:
         return Parsed(None, (refused,), None), None
     lines = Lines(text, file)
     pieces = cut(text, lines)
+    pieces.lexemes[:0] = before
     builder = Declarations(lines)
     parser = kind(load_tables(), pieces, lines, builder)
     header, decls = parser.run()
@@ -162,6 +166,18 @@ def parse_text(text: str, file: str) -> Parsed:
     return parse_with(Parser, text, file)[0]
 
 
+def parse_formula(text: str, name: str) -> Parsed:
+    """Parses one formula that stands alone, on a command line: the module is a library whose only declaration is
+    `reachable name: formula`. The text is called `name` in messages, and places in it count from its own beginning."""
+    words = (("NAME", "library"), ("NAME", name), ("NAME", "reachable"), ("NAME", name), ("op", ":"))
+    before = tuple(Lexeme(kind, word, 0, 0, place in (0, 2)) for place, (kind, word) in enumerate(words))
+    parsed, _ = parse_with(Parser, text, name, before)
+    if parsed.module is None or len(parsed.module.decls) == 1:
+        return parsed
+    second = parsed.module.decls[1].span
+    return Parsed(None, (Mistake(P005, second, "one formula is expected, and here another declaration begins"),), parsed.module)
+
+
 def parse_file(path: str | Path) -> Parsed:
     """Parses a file: UTF-8, with or without a byte-order mark. Raises OSError when it cannot be read."""
     text, mistakes = source.read(path)
@@ -170,4 +186,6 @@ def parse_file(path: str | Path) -> Parsed:
     return parse_text(text, str(path))
 
 
-__all__ = ["Parsed", "digest", "grammar_text", "load_tables", "parse_file", "parse_text", "parse_with", "plain_tables", "render"]
+__all__ = [
+    "Parsed", "digest", "grammar_text", "load_tables", "parse_file", "parse_formula", "parse_text", "parse_with", "plain_tables", "render",
+]  # fmt: skip

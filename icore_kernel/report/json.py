@@ -1,4 +1,4 @@
-"""Reports as JSON, schemas `icore.check/1`, `icore.explore/1` and `icore.replay/1`. Every key is described in SCHEMA.md beside this file.
+"""Reports as JSON, schemas `icore.check/1` and `icore.replay/1`. Every key is described in SCHEMA.md beside this file.
 
 Counts are integers, exact rationals are strings (`"47/50"`), the only floats are seconds.
 """
@@ -17,11 +17,9 @@ from icore_kernel.version import VERSION
 
 if TYPE_CHECKING:
     from icore_dsl.mistakes import Mistake
-    from icore_kernel.explore.model import Exploration
     from icore_kernel.runs_io import Replay, ReplayedStep
 
 CHECK = "icore.check/1"
-EXPLORE = "icore.explore/1"
 REPLAY = "icore.replay/1"
 
 Record = dict[str, object]
@@ -68,31 +66,6 @@ def wrong_record(file: str, message: str, mistakes: Sequence[Record]) -> Record:
 
 def mistake_record(mistake: Mistake) -> Record:
     return {"code": str(mistake.code), "span": _span(mistake.span), "message": mistake.message, "hint": mistake.hint}
-
-
-def exploration_record(exploration: Exploration, settings: Mapping[str, str]) -> Record:
-    system = exploration.system
-    updates = [
-        {"update": update.name, "enabled": covered.enabled, "committable": covered.committable, "committed": covered.committed}
-        for update, covered in zip(system.updates, exploration.coverage, strict=True)
-    ]
-    return {
-        "schema": EXPLORE,
-        "icore": VERSION,
-        "package": system.name,
-        "version": system.version,
-        "settings": dict(settings),
-        "fields_digest": system.fields_digest,
-        "engine": exploration.engine,
-        "states": exploration.states,
-        "steps": exploration.steps,
-        "stutters": exploration.stutters,
-        "depth": exploration.depth,
-        "levels": list(exploration.levels),
-        "updates": updates,
-        "stopped": exploration.stopped,
-        "seconds": exploration.seconds,
-    }
 
 
 def exact(value: object) -> object:

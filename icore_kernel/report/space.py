@@ -1,52 +1,15 @@
-"""The state space and a replayed run, as a person reads them."""
+"""A replayed run, as a person reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from icore_kernel.explore.model import Coverage, Exploration
 from icore_kernel.report.layout import Line, Part, Piece, line, number
 from icore_kernel.verdict import Step
 
 if TYPE_CHECKING:
     from icore_kernel.runs_io import Replay, ReplayedStep
-
-
-def exploration_lines(exploration: Exploration) -> Iterator[Line]:
-    """Totals, then states by level, then each schema with where it was enabled, committable and committed."""
-    system = exploration.system
-    yield line(Piece(f"{system.name} {system.version}".rstrip(), Part.STRONG), f" · fields {system.fields_digest[:6]}")
-    yield line()
-    stutter = f", of which {exploration.stutters:,} stutter" if exploration.stutters else ""
-    states, steps = number(exploration.states, "state"), number(exploration.steps, "step")
-    yield line(f"  {states} · {steps}{stutter} · depth {exploration.depth:,}")
-    yield line()
-    yield from _table(("depth", "states"), [(f"{depth:,}", f"{count:,}") for depth, count in enumerate(exploration.levels)])
-    yield line()
-    by_schema: dict[str, Coverage] = {}
-    for update, covered in zip(system.updates, exploration.coverage, strict=True):
-        known = by_schema.get(update.schema, Coverage())
-        by_schema[update.schema] = Coverage(
-            known.enabled + covered.enabled, known.committable + covered.committable, known.committed + covered.committed
-        )
-    rows = [(name, f"{c.enabled:,}", f"{c.committable:,}", f"{c.committed:,}") for name, c in by_schema.items()]
-    yield from _table(("update", "enabled", "committable", "committed"), rows)
-    yield line()
-    if exploration.stopped is None:
-        yield line(Piece("complete", Part.GOOD), f" · {exploration.seconds:.2f} s")
-    else:
-        why = f"unknown, the search stopped before its end: {exploration.stopped}"
-        yield line(Piece(why, Part.UNSURE), f" · {exploration.seconds:.2f} s")
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[Line]:
-    """The first column to the left, the others, which are counts, to the right."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    for position, row in enumerate([head, *rows]):
-        first, *others = (f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-        cells = "   ".join((f"{first.strip():<{widths[0]}}", *others))
-        yield line(Piece(f"  {cells}", Part.DIM if position == 0 else Part.PLAIN))
 
 
 def replay_lines(replay: Replay) -> Iterator[Line]:

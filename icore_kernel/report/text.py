@@ -123,10 +123,10 @@ def _violated(result: Result) -> Iterator[Line]:
         yield line("  repair  ", result.repair)
 
 
-def run_lines(run: Run) -> Iterator[Line]:
+def run_lines(run: Run, what: str = "the shortest run") -> Iterator[Line]:
     """A run, one line a step: only what each step changed."""
     steps = len(run.steps)
-    yield line(f"  the shortest run, {number(steps, 'step')}:" if steps else "  in the initial state:")
+    yield line(f"  {what}, {number(steps, 'step')}:" if steps else "  in the initial state:")
     if run.initial:
         yield line("       from ", ", ".join(f"{name} = {value}" for name, value in run.initial))
     shown = [*run.steps, run.offending] if run.offending else run.steps

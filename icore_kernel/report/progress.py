@@ -1,0 +1,76 @@
+"""What long work says of itself on a terminal: one line, rewritten in place, gone when the work is done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from icore_kernel.explore.memory import show_size
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+    from icore_kernel.explore.model import Progress
+
+Tell = Callable[["Progress"], None]
+
+
+def progress_text(progress: Progress, rate: float | None) -> str:
+    """States, steps, depth and frontier of the search, states a second, memory, seconds. A later phase says its name, and goes
+    through the levels again; a simulation counts runs. `rate` is None where nothing is known of it."""
+    parts = [] if progress.phase == "search" else [progress.phase]
+    parts += [f"{progress.states:,} states", f"{progress.steps:,} steps"]
+    if progress.phase == "simulation":
+        parts.append(f"run {progress.frontier:,}")
+    else:
+        parts += [f"depth {progress.depth:,}", f"frontier {progress.frontier:,}"]
+    if progress.phase == "search" and rate is not None:
+        parts.append(f"{rate:,.0f} states/s")
+    return " · ".join([*parts, show_size(progress.memory), f"{progress.seconds:.0f} s"])
+
+
+class ProgressLine:
+    """The line on one stream. rich is loaded when there is something to say, which is after a second of work."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._live: Live | None = None
+        self._before: tuple[float, int] | None = None
+
+    def tell(self, progress: Progress) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        if self._live is None:
+            self._live = Live(console=Console(file=self._stream, highlight=False), auto_refresh=False, transient=True)
+            self._live.start()
+        shown = Text(f"  {progress_text(progress, self._rate(progress))}", style="dim", no_wrap=True, overflow="ellipsis")
+        self._live.update(shown, refresh=True)
+
+    def _rate(self, progress: Progress) -> float | None:
+        """States a second since the line before, so that a resumed search does not count what it was given."""
+        before, self._before = self._before, (progress.seconds, progress.states)
+        if before is None or progress.seconds <= before[0]:
+            return None
+        return max(0, progress.states - before[1]) / (progress.seconds - before[0])
+
+    def close(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+@contextmanager
+def progress_on(stream: TextIO) -> Iterator[Tell | None]:
+    """How to tell progress on the stream, while inside; None where it is no terminal that can rewrite a line."""
+    if not stream.isatty() or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+    line = ProgressLine(stream)
+    try:
+        yield line.tell
+    finally:
+        line.close()
