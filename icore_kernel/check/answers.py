@@ -13,7 +13,7 @@ def engine(exploration: Exploration) -> str:
 
 def exhaustive(exploration: Exploration, name: str, detail: str, span: Span | None = None) -> Result:
     """Nothing bad was found: `holds` after a whole search over at least one state, else `unknown` with what was covered."""
-    if exploration.states == 0:
+    if exploration.states == 0 and exploration.stopped is None:
         return Result(name, Verdict.UNKNOWN, Assurance.NONE, "no reachable state", span, engine=engine(exploration))
     if exploration.stopped is not None:
         covered = f"nothing found in {exploration.states:,} states ({exploration.stopped})"
