@@ -59,7 +59,7 @@ class BlockSearch:
         self.pending = 0
         self.parts: list[Words] = []
         self.full = False
-        self.surge = 0
+        self.surge = 0.0
         self.most = peak()
         self.folder = folder
         self.mark: Mark | None = None
@@ -168,7 +168,7 @@ class BlockSearch:
             if len(keys) > room:
                 self.full = True
                 keys, fresh = keys[:room], fresh[:room]
-        self.clock.check(self.store.total + self.pending, coming=self.visited.coming(len(keys), self.layout.words))
+        self.clock.take(self.visited.coming(len(keys), self.layout.words))
         self.pending += len(keys)
         self.visited.add(keys, fresh)
         return fresh
@@ -178,9 +178,12 @@ class BlockSearch:
         states are counted only when they are looked at too."""
         base = self.store.total - len(level)
         depth = len(self.store.levels) - 1
-        for at in range(begin, len(level), self.length):
-            self.clock.check(self.store.total + self.pending, self.tally.steps, len(level), depth, self.surge)
-            block = Block(self.layout, level[at : at + self.length])
+        at = begin
+        while at < len(level):
+            length = min(self._fitting(), len(level) - at)
+            coming = int(self.surge * length)
+            self.clock.check(self.store.total + self.pending, self.tally.steps, len(level), depth, coming)
+            block = Block(self.layout, level[at : at + length])
             keys, fresh, productive = self._step(block, base + at)
             self._dead_ends(block, base + at, productive)
             self.parts.append(self._admit(keys, fresh))
@@ -188,19 +191,29 @@ class BlockSearch:
                 raise Stop(self.tally.due)
             if self.full:
                 break
-            self._marked(min(at + self.length, len(level)))
-        self.clock.check(self.store.total + self.pending, coming=8 * self.pending * self.layout.words)
+            at += length
+            self._marked(at)
+        self.clock.take(8 * self.pending * self.layout.words)
         return _joined(self.parts, self.layout)
 
+    def _fitting(self) -> int:
+        """States to a block: fewer where the memory that is left would not do for a block of the usual length."""
+        most = self.rules.max_memory
+        if most is None or self.surge * self.length < 2**20:
+            return self.length
+        return min(self.length, max(2**11, int((most - resident()) / self.surge)))
+
     def _step(self, block: Block, base: int) -> tuple[Keys, Words, np.ndarray]:
-        """One block, and how much more memory than before it took on the way, where that is limited."""
+        """One block, and how much memory it took on the way for each of its states, where that is limited."""
         if self.rules.max_memory is None:
             return self.stepper.step(block, base, self.tally)
         before = resident()
         found = self.stepper.step(block, base, self.tally)
         most = peak()
         if most > self.most:
-            self.most, self.surge = most, max(self.surge, most - before)
+            self.most = most
+            if len(block) >= 2**10:
+                self.surge = max(self.surge, (most - before) / len(block))
         return found
 
     def _dead_ends(self, block: Block, base: int, productive: np.ndarray) -> None:

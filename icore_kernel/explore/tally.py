@@ -74,12 +74,16 @@ class Clock:
             raise Stop("interrupted")
         if self.rules.max_memory is not None and (coming > SMALL_SIZE or now - self._weighed > WEIGHED_EVERY):
             self._weighed = now
-            if resident() + coming > self.rules.max_memory:
-                raise Stop(f"max-memory {show_size(self.rules.max_memory)}")
+            self.take(coming)
         if self.rules.progress is not None and now - self._told > TOLD_EVERY:
             self._told = now
             seconds = now - self.started
             self.rules.progress(Progress(states, self._steps, frontier, depth, seconds, self.phase, resident()))
+
+    def take(self, coming: int) -> None:
+        """Stop rather than take so many bytes more than the rules allow."""
+        if self.rules.max_memory is not None and resident() + coming > self.rules.max_memory:
+            raise Stop(f"max-memory {show_size(self.rules.max_memory)}")
 
 
 class Tally:

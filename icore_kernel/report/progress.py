@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from icore_kernel.explore.model import Progress
+
+WINDOW = 2.0
+"""Seconds that the rate is taken over."""
 
 Tell = Callable[["Progress"], None]
 
@@ -37,7 +41,7 @@ class ProgressLine:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._live: Live | None = None
-        self._before: tuple[float, int] | None = None
+        self._told: deque[tuple[float, int]] = deque()
 
     def tell(self, progress: Progress) -> None:
         from rich.console import Console
@@ -51,11 +55,12 @@ class ProgressLine:
         self._live.update(shown, refresh=True)
 
     def _rate(self, progress: Progress) -> float | None:
-        """States a second since the line before, so that a resumed search does not count what it was given."""
-        before, self._before = self._before, (progress.seconds, progress.states)
-        if before is None or progress.seconds <= before[0]:
-            return None
-        return max(0, progress.states - before[1]) / (progress.seconds - before[0])
+        """States a second over the last two seconds or so: a resumed search does not count what it was given."""
+        self._told.append((progress.seconds, progress.states))
+        while progress.seconds - self._told[0][0] > WINDOW and len(self._told) > 2:
+            self._told.popleft()
+        seconds, states = self._told[0]
+        return None if progress.seconds <= seconds else max(0, progress.states - states) / (progress.seconds - seconds)
 
     def close(self) -> None:
         if self._live is not None:
