@@ -1,11 +1,11 @@
 """Hand-computed semantics: the packages of cases/semantics, each with its derivation and expectations in its leading comments.
 
-    # expect: states 4, steps 6, depth 2, initial 1        counts of the audited exploration, each optional
-    # expect with n=1: states 2, steps 2                   the same with a setting
-    # expect: refused forge by definition 6(ii) 16         refusals of a schema, by the clause that is named first
-    # expect: passed silent 2                              occurrences of a fault that nothing refuses
-    # expect: violated legality, dead ends                 results that are violated; every other one must hold or be proved
-    # expect: finding never_refused silent                 a finding that is due
+# expect: states 4, steps 6, depth 2, initial 1        counts of the audited exploration, each optional
+# expect with n=1: states 2, steps 2                   the same with a setting
+# expect: refused forge by definition 6(ii) 16         refusals of a schema, by the clause that is named first
+# expect: passed silent 2                              occurrences of a fault that nothing refuses
+# expect: violated legality, dead ends                 results that are violated; every other one must hold or be proved
+# expect: finding never_refused silent                 a finding that is due
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Certificates:
         for who in decl.revocable_by:
             self.someone(who, scope, ("environment", "monitor", "any"), "who may revoke")
         if decl.scope is not None:
-            self.formulas.infer(decl.scope, scope)
+            self.formulas.condition(decl.scope, scope, "`scope`")
         for premise in decl.premises:
             self._target(premise, scope, ("Input", "Artifact", "Certificate"), "a premise")
         for target in decl.neutralizes:

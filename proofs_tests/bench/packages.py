@@ -15,7 +15,10 @@ def layered(obligations: int = 50, agents: int = 5, width: int = 5) -> str:
         for i in range(obligations)
     )
     edges = ", ".join(
-        f"w{i} -> w{j}" for j in range(width, obligations) for i in sorted({j - width, (j - width) // width * width + (j + 1) % width}) if i < j
+        f"w{i} -> w{j}"
+        for j in range(width, obligations)
+        for i in sorted({j - width, (j - width) // width * width + (j + 1) % width})
+        if i < j
     )
     serves = ", ".join(f"w{i}" for i in range(obligations - 1))
     return f"""package Layered "1"
