@@ -117,6 +117,25 @@ def test_every_primitive_is_explained() -> None:
     assert {w for w in words if not re.search(rf"\b{w}\b", formulas)} == for_packages_only - {"accept", "reject", "stuck"}
 
 
+# ---- decisions ----------------------------------------------------------------------------------------------------------
+def test_every_decision_says_all_five_things_and_shows_a_package() -> None:
+    text = (CHECKOUT / "spec" / "decisions.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert [int(section.partition(".")[0]) for section in sections] == list(range(1, len(sections) + 1))
+    for section in sections:
+        parts = re.findall(r"^- \*\*([A-Z][a-z ]+):\*\* \S", section, flags=re.MULTILINE)
+        assert parts == ["The paper", "Chosen", "Because", "Otherwise", "Shown by"], section.partition("\n")[0]
+        shown = re.findall(r"`((?:proofs_tests|examples)/[^`]+)`", section.partition("**Shown by:**")[2])
+        assert shown and all((CHECKOUT / path).is_file() for path in shown), section.partition("\n")[0]
+
+
+def test_a_decision_that_is_referred_to_exists() -> None:
+    decided = set(re.findall(r"^## (\d+)\.", (CHECKOUT / "spec" / "decisions.md").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    sources = [*SPEC.glob("*.icore"), *(CHECKOUT / "icore_kernel").rglob("*.py"), *(CHECKOUT / "proofs_tests").glob("test_theory_*.py")]
+    referred = {n for file in sources for n in re.findall(r"\bdecisions? (\d+)", file.read_text(encoding="utf-8"))}
+    assert len(referred) >= 11 and referred <= decided
+
+
 # ---- a clause or definition is removed ----------------------------------------------------------------------------------
 def held() -> dict[str, list[str]]:
     """definition or clause -> the tests on the lines that have it alone: those that a removal must fail."""

@@ -158,6 +158,8 @@ def test_stuck_takes_a_report_and_evidence_for_it(theory: Path) -> None:
     assert broken(found.system.stuck, found.start) == ("section 3.3 stuck",)
     assert broken(found.system.stuck, found.after("give_up_silently")) == ("section 3.3 stuck",)
     assert broken(found.system.stuck, found.after("give_up")) == () and len(found.system.stuck) == 1
+    both = found.after(*ACCEPTED, "give_up")  # decision 19: neither Acc nor Rej excludes it
+    assert broken(found.system.stuck, both) == () and found.not_accept(both) == ()
 
 
 def test_a_report_stands_only_where_its_predicate_does(theory: Path) -> None:
