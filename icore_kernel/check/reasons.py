@@ -25,19 +25,22 @@ def reasons_of(system: System, clause: Clause, state: State) -> tuple[Reason, ..
 
 
 def _reason(system: System, clause: Clause, name: str, term: Term, state: State) -> Reason:
+    """Of the values, those that the run has changed come first: there is room for a few only."""
     failures = explain(term, state)
-    values: dict[str, str] = {}
+    moved: dict[str, str] = {}
+    still: dict[str, str] = {}
     parts: list[str] = []
     for failure in failures:
         parts.append(_said(system, failure))
         for variable in variables(failure.term):
             if system.fields[variable.index].root:
+                values = still if state[variable.index] == system.initial[variable.index] else moved
                 values[variable.name] = value_text(system, variable, state)
     text = " and ".join(parts)
     if clause.text and (not text or len(text) > LONG):
         text = clause.text  # a whole family of alternatives failed: what was written says more than what it expands to
     span = clause.spans[0] if clause.spans else None
-    return Reason(clause.label, text[:MOST_TEXT], span, tuple(list(values.items())[:MOST_VALUES]), name)
+    return Reason(clause.label, text[:MOST_TEXT], span, tuple([*moved.items(), *still.items()][:MOST_VALUES]), name)
 
 
 def _said(system: System, failure: Failure) -> str:

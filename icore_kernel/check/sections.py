@@ -208,13 +208,14 @@ class Sections:
         if allowed is not None:
             yield exhaustive(self.found, "dead ends", f"{count} allowed: {allowed}")
             return
-        refused = Counter(f"{self.system.updates[u].name} by {label}" for u, label in ends.refused)
-        said = ", ".join(list(refused)[:4]) or "nothing was attempted there"
+        tried = [(self.system.updates[u], label) for u, label in ends.refused]
+        refused = Counter(f"{update.name} by {label}" for update, label in tried if update.kind is not Kind.FAULT)
+        said = "refused there: " + ", ".join(list(refused)[:4]) if refused else "nothing was refused there: let an update say what follows"
         detail = f"{count} where nothing productive can follow and neither Acc, Rej nor Stuck holds"
         yield Result(
             "dead ends", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, None,
             run_to(self.found, ends.first), self._blocked(ends.first), engine(self.found),
-            repair=f"refused there: {said}", seconds=self.found.seconds,
+            repair=said, seconds=self.found.seconds,
         )  # fmt: skip
 
     def _blocked(self, number: int) -> tuple[Reason, ...]:

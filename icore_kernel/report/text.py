@@ -135,7 +135,8 @@ def run_lines(run: Run, what: str = "the shortest run") -> Iterator[Line]:
         yield from _step(f"{position:>5}", step, width)
     if run.offending:
         yield from _step(" then", run.offending, width)
-        yield line(Piece("       which may not commit", Part.DIM))
+        refused = run.offending.actor != "environment"  # the world moves: what it does is judged, and happens
+        yield line(Piece("       which may not commit" if refused else "       which is not legal, and cannot be refused", Part.DIM))
 
 
 def _said(step: Step) -> str:
