@@ -148,7 +148,9 @@ def _without(whole: tuple[int, ...], picks: Sequence[Pick]) -> Iterator[tuple[in
 
 def collision(boxes: Sequence[Box], budget: int = 2_000_000) -> tuple[Box, Box] | str | None:
     """Two boxes with different outcomes that meet; None when there are none; a reason when the budget does not suffice."""
-    slots = len(boxes[0].allowed) if boxes else 0
+    if not boxes:
+        return None
+    slots = len(boxes[0].allowed)
     spent = 0
     pending: list[tuple[list[Box], int]] = [(list(boxes), 0)]
     while pending:

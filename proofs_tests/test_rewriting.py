@@ -1,0 +1,177 @@
+"""Appendix B on step graphs: facts, forks and components against brute force; theorem 3; both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from rewriting_lab import Brute, Edges, brute, in_numpy, in_rows, random_edges
+from strategies_systems import random_system
+
+from icore_kernel.check.whole import Whole
+from icore_kernel.explore.model import Audited, Rules, StepGraph
+from icore_kernel.explore.search import Engine, explore
+from icore_kernel.rewriting.condense import MANY, condense
+from icore_kernel.rewriting.facts import decisive, facts, members
+from icore_kernel.rewriting.forks import count_forks
+from icore_kernel.rewriting.graph import Quotient
+from icore_kernel.terms.term import TermBank
+
+Made = Callable[[Edges], tuple[StepGraph, Quotient]]
+BOTH = pytest.mark.parametrize("made", [in_rows, in_numpy], ids=["plain", "numpy"])
+BLOCKS = range(5)
+EACH = 1000
+
+
+def by_pair(a: int, b: int) -> tuple[int, int]:
+    return (a, b)
+
+
+def answers(edges: Edges, made: Made, kinds: list[int] | None = None) -> Brute:
+    """What the engine says, in the words of the brute force."""
+    full, graph = made(edges)
+    found = condense(graph, kinds)
+    told = facts(graph, found)
+    tallies = count_forks(full, graph, found, by_pair).by_pair
+    assert all(t.unclassified == 0 for t in tallies.values())
+    bottoms = [c for c in range(found.count) if found.bottom[c]]
+    assert told.normal_forms == sum(1 for c in bottoms if found.size[c] == 1)
+    assert told.cycles == len(bottoms) - told.normal_forms
+    return Brute(
+        told.terminating, told.normalizing, told.definition_14, told.confluent,
+        frozenset(members(found, c)[0] for c in bottoms if found.size[c] == 1),
+        frozenset(frozenset(members(found, c)) for c in bottoms),
+        {pair: (t.independent, t.joinable, t.not_joinable) for pair, t in tallies.items()},
+    )  # fmt: skip
+
+
+@BOTH
+@pytest.mark.parametrize("block", BLOCKS)
+def test_brute_force_agrees(made: Made, block: int) -> None:
+    """Five thousand systems for each engine: half of them may go round, a third compares settlements by class."""
+    seen = set()
+    for seed in range(block * EACH, (block + 1) * EACH):
+        random = Random(seed)
+        edges = random_edges(random, cyclic=seed % 2 == 0)
+        kinds = [random.randrange(3) for _ in edges] if seed % 3 == 0 else None
+        expected = brute(edges, kinds)
+        assert answers(edges, made, kinds) == expected, seed
+        seen.add((expected.terminating, expected.normalizing, expected.definition_14, expected.confluent))
+    assert len(seen) >= 7, "the sample must hold systems of nearly every kind"
+
+
+@BOTH
+def test_theorem_3(made: Made) -> None:
+    """On terminating systems definition 14 holds exactly when every productive local critical pair is joinable."""
+    split = 0
+    for seed in range(2000):
+        edges = random_edges(Random(seed), cyclic=False)
+        full, graph = made(edges)
+        found = condense(graph)
+        told = facts(graph, found)
+        total = count_forks(full, graph, found, by_pair).total()
+        assert told.terminating
+        assert told.definition_14 == (total.critical == total.joinable), seed
+        split += not told.definition_14
+    assert 200 < split < 1800
+
+
+@BOTH
+def test_components_are_numbered_downwards_and_longest_paths_are_longest(made: Made) -> None:
+    for seed in range(500):
+        edges = random_edges(Random(seed), cyclic=seed % 2 == 0)
+        _, graph = made(edges)
+        found = condense(graph)
+        after = [{t for _, t in out if t != s} for s, out in enumerate(edges)]
+        assert sum(found.size) == len(edges)
+        for state in range(graph.states):
+            own = found.component[state]
+            for _, target in graph.out(state):
+                assert found.component[target] <= own
+            if found.longest[own] >= 0:
+                assert found.longest[own] == max((found.longest[found.component[t]] + 1 for t in after[state]), default=0)
+            else:
+                assert found.size[own] > 1 or any(found.longest[found.component[t]] < 0 for t in after[state])
+
+
+@BOTH
+def test_a_decisive_component_sees_several_settlements_and_each_exit_one(made: Made) -> None:
+    met = apart = 0
+    for seed in range(2000):
+        edges = random_edges(Random(seed), cyclic=seed % 2 == 0)
+        _, graph = made(edges)
+        found = condense(graph)
+        chosen = decisive(graph, found, True)
+        if all(k != MANY for k in found.one_class):
+            assert chosen is None
+            continue
+        assert chosen is not None
+        met += 1
+        apart += chosen.first[0] != chosen.second[0]
+        own = found.component[chosen.first[0]]
+        assert found.component[chosen.second[0]] == own
+        sees = []
+        for state, update, target in (chosen.first, chosen.second):
+            assert (update, target) in list(graph.out(state))
+            assert found.component[target] != own
+            sees.append(found.one_class[found.component[target]])
+        assert MANY not in sees
+        assert sees[0] != sees[1]
+    assert met > 300
+    assert apart > 0, "some exits must start in different states of a component"
+
+
+@BOTH
+def test_above_the_limit_of_bits_nothing_is_guessed(made: Made) -> None:
+    """With few or no bits a pair is counted as before, or as unclassified; never differently."""
+    some = 0
+    for seed in range(1500):
+        edges = random_edges(Random(seed), cyclic=seed % 2 == 0)
+        full, graph = made(edges)
+        found = condense(graph)
+        exact = count_forks(full, graph, found, by_pair).by_pair
+        for most in (0, 24):
+            rough = count_forks(full, graph, found, by_pair, most_bits=most).by_pair
+            assert rough.keys() == exact.keys()
+            for pair, tally in rough.items():
+                assert tally.independent == exact[pair].independent
+                assert tally.joinable <= exact[pair].joinable
+                assert tally.not_joinable <= exact[pair].not_joinable
+                assert tally.critical == exact[pair].critical
+                some += tally.unclassified
+    assert some > 0
+
+
+@pytest.mark.parametrize("engine", [Engine.PYTHON, Engine.NUMPY])
+def test_what_is_known_beforehand_of_two_updates_changes_no_count(engine: Engine) -> None:
+    """Random packages: forks counted with commuting and clashing pairs taken from their terms, and with every pair looked up."""
+    rules = Rules(keep_graph=True)
+    known = forks = 0
+    for seed in range(150):
+        system = random_system(Random(seed))
+        exploration = explore(system, rules=rules, mode=Audited(), engine=engine)
+        if exploration.states == 0:
+            continue
+        whole = Whole(system, TermBank(), exploration, rules)
+        looked = count_forks(whole.full, whole.graph, whole.plain, whole.key)
+        assert whole.forks().by_pair == looked.by_pair, seed
+        forks += looked.total().independent + looked.total().critical
+        known += not exploration.violations
+    assert forks > 1000
+    assert known > 10, "violations forbid the short cut: some systems must have none"
+
+
+def test_both_engines_tell_the_same_facts_of_random_packages() -> None:
+    rules = Rules(keep_graph=True)
+    for seed in range(150):
+        system = random_system(Random(seed))
+        plain = explore(system, rules=rules, engine=Engine.PYTHON)
+        blocks = explore(system, rules=rules, engine=Engine.NUMPY)
+        if plain.states == 0:
+            continue
+        one, two = Whole(system, TermBank(), plain, rules), Whole(system, TermBank(), blocks, rules)
+        assert one.facts == two.facts
+        assert one.forks().total().critical == two.forks().total().critical
+        counts = [{key: (t.independent, t.joinable, t.not_joinable) for key, t in w.forks().by_pair.items()} for w in (one, two)]
+        assert counts[0] == counts[1]
