@@ -38,8 +38,11 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
         return
     from importlib.metadata import version
 
+    from icore_kernel.explore.search import has_kernel
+
     python = ".".join(map(str, sys.version_info[:3]))
-    click.echo(f"icore {VERSION} · Z3 {version('z3-solver')} · Python {python} · no C kernel")
+    kernel = "C kernel" if has_kernel() else "no C kernel"
+    click.echo(f"icore {VERSION} · Z3 {version('z3-solver')} · Python {python} · {kernel}")
     ctx.exit()
 
 
@@ -232,6 +235,22 @@ def graph(file: Path, settings: dict[str, str], theory: Path | None) -> int:
     from icore_kernel.cli_explore import guarded, obligation_graph
 
     return guarded(lambda: obligation_graph(file, settings, theory))
+
+
+@cli.command()
+@click.argument("file", metavar="FILE", type=_path)
+@_set
+@click.option("--to", "peer", type=click.Choice(["promela", "tla", "smv", "maude", "murphi"]), required=True, help="Whose model to write.")
+@click.option("--output", "-o", metavar="PATH", type=_path, help="Write it here instead of printing it.")
+@_theory
+def export(file: Path, settings: dict[str, str], peer: str, output: Path | None, theory: Path | None) -> int:
+    """FILE as a model of SPIN, TLC, NuSMV, Maude or rumur.
+
+    The model is the audited transition system: what is legal moves, and the peer finds the states of `icore explore`.
+    """
+    from icore_kernel.cli_export import export_file
+
+    return export_file(file, peer, settings, theory, output)
 
 
 @cli.command()

@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "verdict": {"icore_dsl"},
     "explore": {"terms", "meaning", "system"},
     "prove": {"terms", "meaning", "system", "verdict"},
+    "export": {"terms", "meaning", "system"},
     "rewriting": {"terms", "meaning", "system", "explore", "verdict"},
     "ground": {"terms", "system", "icore_dsl"},
     "load": {"terms", "system", "icore_dsl", "ground", "theory_files"},
@@ -34,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "graphs": _ENGINES | {"load", "ground"},
     "report": {"explore", "system", "icore_dsl", "runs_io", "verdict", "version"},
     "api": _ENGINES | {"load", "check"},
-    "cli": _ENGINES | _ANSWERS | {"api", "graphs", "version"},
+    "cli": _ENGINES | _ANSWERS | {"export", "api", "graphs", "version"},
     "__init__": set(),
     "__main__": {"cli"},
 }

@@ -142,7 +142,8 @@ def prepare_spin(peer: Peer, model: Model, folder: Path, optimise: str = "-O3") 
     started = time.perf_counter()
     (folder / "model.pml").write_text(PEERS["promela"](model), encoding="utf-8")
     must(("spin", "-a", "model.pml"), folder)
-    must(("gcc", optimise, "-w", "-DSAFETY", "-DNOREDUCE", "-DNOFAIR", "-DBFS", f"-DVECTORSZ={_vector(model)}", "-o", "pan", "pan.c"), folder)
+    flags = ("-DSAFETY", "-DNOREDUCE", "-DNOFAIR", "-DBFS", f"-DVECTORSZ={_vector(model)}")
+    must(("gcc", optimise, "-w", *flags, "-o", "pan", "pan.c"), folder)
     return Prepared(peer, (str(folder / "pan"), "-w25"), folder, "", _surplus(model), time.perf_counter() - started)
 
 
@@ -154,7 +155,7 @@ def _vector(model: Model) -> int:
 def prepare_rumur(peer: Peer, model: Model, folder: Path, optimise: str = "-O3") -> Prepared:
     started = time.perf_counter()
     (folder / "model.m").write_text(PEERS["murphi"](model), encoding="utf-8")
-    must(("rumur", "--deadlock-detection", "off", "--value-type", "int64_t", "--threads", "1", "--output", "rumur.c", "model.m"), folder)
+    must(("rumur", "--deadlock-detection", "off", "--value-type", "int32_t", "--threads", "1", "--output", "rumur.c", "model.m"), folder)
     must(("gcc", optimise, "-w", "-march=native", "-mcx16", "-o", "search", "rumur.c", "-lpthread", "-latomic"), folder)
     return Prepared(peer, (str(folder / "search"),), folder, "", 0, time.perf_counter() - started)
 
@@ -163,7 +164,8 @@ def prepare_maude(peer: Peer, model: Model, folder: Path, optimise: str = "-O3")
     started = time.perf_counter()
     (folder / "model.maude").write_text(PEERS["maude"](model), encoding="utf-8")
     command = ("maude", "-no-banner", "-no-advise", str(folder / "model.maude"))
-    return Prepared(peer, command, folder, "search start =>* S:State such that false .\nquit\n", _surplus(model), time.perf_counter() - started)
+    typed = "search start =>* S:State such that false .\nquit\n"
+    return Prepared(peer, command, folder, typed, _surplus(model), time.perf_counter() - started)
 
 
 def prepare_tlc(peer: Peer, model: Model, folder: Path, optimise: str = "-O3") -> Prepared:
@@ -188,7 +190,7 @@ def prepare_nusmv(peer: Peer, model: Model, folder: Path, optimise: str = "-O3")
 SPIN = Peer("spin", "promela", without("spin", "gcc"), prepare_spin, r"(\d+) states, stored", r"depth reached (\d+)")
 RUMUR = Peer("rumur", "murphi", without("rumur", "gcc"), prepare_rumur, r"(\d+) states?, ")
 MAUDE = Peer("maude", "maude", without("maude"), prepare_maude, r"states: (\d+)")
-TLC = Peer("tlc", "tla", variable_unset("ICORE_TLC_JAR", "java"), prepare_tlc, r"([\d,]+) distinct states found", r"complete state graph search is (\d+)")
+TLC = Peer("tlc", "tla", variable_unset("ICORE_TLC_JAR", "java"), prepare_tlc, r"([\d,]+) distinct states found")
 NUSMV = Peer("nusmv", "smv", variable_unset("ICORE_NUSMV"), prepare_nusmv, r"reachable states: (\d+)")
 
 EVERY = (SPIN, RUMUR, MAUDE, TLC, NUSMV)
