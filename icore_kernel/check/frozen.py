@@ -32,9 +32,10 @@ def decide_given(whole: Whole, prop: Property) -> Result:
     """One exploration of the extended system for each initial state; then boxes of choices are compared."""
     choices = [choice_of(whole.system, paths) for paths in prop.given]
     frozen = freeze(whole.system, whole.bank, choices)
-    named = f"given {', '.join(c.name for c in choices)}"
-    if prop.on:
-        named += f" on {', '.join(prop.on)}"
+    said = [f"given {', '.join(c.name for c in choices)}"] if "given" not in prop.name else []
+    if prop.on and " on " not in prop.name:
+        said.append(f"on {', '.join(prop.on)}")
+    named = " ".join(said) + " · " if said else ""
     settlements: set[tuple[int, ...]] = set()
     cyclic = False
     left = MOST_STATES
@@ -43,7 +44,7 @@ def decide_given(whole: Whole, prop: Property) -> Result:
         system = replace(frozen.system, initial=start, free=(), initially=whole.bank.true)
         found = explore(system, rules=whole.rules(left), mode=Audited())
         if found.stopped is not None or found.graph is None:
-            return _unknown(whole, prop, f"{named} · the search of frozen choices stopped: {found.stopped}")
+            return _unknown(whole, prop, f"{named}the search of frozen choices stopped: {found.stopped}")
         left = max(left - found.states, 1)
         decided = _one(whole, replace(frozen, system=system), found, prop, named)
         if isinstance(decided, Result):
@@ -51,7 +52,7 @@ def decide_given(whole: Whole, prop: Property) -> Result:
         settlements |= decided[0]
         cyclic = cyclic or decided[1]
     how = "terminating" if not cyclic else "normalizing"
-    detail = f"{named} · {how} under every choice · 1 normal form for each way to choose ({plural(len(settlements), 'outcome')} over "
+    detail = f"{named}{how} under every choice · 1 normal form for each way to choose ({plural(len(settlements), 'outcome')} over "
     return Result(
         prop.name, Verdict.HOLDS, Assurance.EXHAUSTIVE, detail + f"{plural(frozen.slots, 'open choice')})", prop.span, engine=whole.engine
     )
@@ -65,7 +66,7 @@ def _one(whole: Whole, frozen: Frozen, found: Exploration, prop: Property, named
     settled, outcomes = _boxes(whole, frozen, found, graph, prop)
     met = collision(settled)
     if isinstance(met, str):
-        return _unknown(whole, prop, f"{named} · {met}")
+        return _unknown(whole, prop, f"{named}{met}")
     if met is not None:
         return _collides(whole, prop, walks, *met, named)
     told = condense(graph)
@@ -74,13 +75,13 @@ def _one(whole: Whole, frozen: Frozen, found: Exploration, prop: Property, named
     choices = prod(frozen.sizes)
     if choices > MOST_CHOICES or choices * graph.states > MOST_WORK:
         run = walks.lasso(told)
-        why = f"{named} · definition 14 holds, but runs can go round, and {choices:,} ways to choose are too many to see whether all settle"
+        why = f"{named}definition 14 holds, but runs can go round, and {choices:,} ways to choose are too many to see whether all settle"
         return replace(_unknown(whole, prop, why), run=_from(whole, run, frozen.system.initial))
     for total in product(*(range(1, size + 1) for size in frozen.sizes)):
         lost = _unsettled(frozen, found, graph, total)
         if lost is not None:
             said = ", ".join(f.domain.names[c] for f, c in zip(frozen.system.fields[frozen.first :], total, strict=True))
-            detail = f"{named} · not normalizing: with {said} some runs can never settle (definition 14 itself holds)"
+            detail = f"{named}not normalizing: with {said} some runs can never settle (definition 14 itself holds)"
             run = _from(whole, walks.run_to(lost), frozen.system.initial)
             return Result(prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, prop.span, run, engine=engine(found))
     return set(outcomes), True
@@ -161,6 +162,6 @@ def _collides(whole: Whole, prop: Property, walks: Walks, first: Box, second: Bo
         clash = conflict(whole.system, whole.system.updates[left.updates[common]], whole.system.updates[right.updates[common]])
     differ = walks.difference(first.state, second.state, observed(whole.system, prop.on))
     fork = Fork(one[0], other[0], False, clash, differ, (one[1:], other[1:]))
-    detail = f"{named} · definition 14 fails: the same choices settle apart"
+    detail = f"{named}definition 14 fails: the same choices settle apart"
     run = _from(whole, walks.run_along(shared), left.initial)
     return Result(prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, prop.span, run, (), whole.engine, fork)

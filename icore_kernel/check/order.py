@@ -7,7 +7,7 @@ from icore_kernel.check.frozen import decide_given
 from icore_kernel.check.whole import Whole, conflict, is_choice
 from icore_kernel.rewriting.condense import Condensation, condense
 from icore_kernel.rewriting.facts import Decisive, Facts, decisive, facts
-from icore_kernel.rewriting.forks import Forks, Tally
+from icore_kernel.rewriting.forks import Forks
 from icore_kernel.rewriting.observe import classes, observed
 from icore_kernel.system import Property
 from icore_kernel.verdict import Assurance, Cell, Finding, Fork, Result, Run, Verdict
@@ -38,8 +38,7 @@ def stability(whole: Whole, prop: Property) -> Result:
         return _answer(whole, prop, Verdict.VIOLATED, said, run, fork_at(whole, found, met, prop), matrix(whole))
     if not told.normalizing:
         lasso = whole.walks.lasso(found, bottom_only=True)
-        what = "vacuous: no run settles" if told.normal_forms == 0 else "not normalizing: some runs can never settle"
-        return _answer(whole, prop, Verdict.VIOLATED, f"{what} · {said}", lasso, None, matrix(whole))
+        return _answer(whole, prop, Verdict.VIOLATED, said, lasso, None, matrix(whole))
     return _answer(whole, prop, Verdict.HOLDS, said, None, None, matrix(whole))
 
 
@@ -61,15 +60,19 @@ def _answer(
 def _said(whole: Whole, told: Facts, forks: Forks, prop: Property) -> str:
     """The three facts apart, then the forks, then the settlements."""
     parts: list[str] = []
-    if prop.on:
+    if prop.on and " on " not in prop.name:
         parts.append(f"on {', '.join(prop.on)}")
-    parts.append("terminating" if told.terminating else "normalizing, not terminating" if told.normalizing else "not normalizing")
+    if told.terminating:
+        parts.append("terminating")
+    elif told.normalizing:
+        parts.append("normalizing, not terminating")
+    elif told.normal_forms:
+        parts.append("not normalizing: some runs can never settle")
+    else:
+        parts.append("vacuous: no run settles")
     parts.append("definition 14 holds" if told.definition_14 else "definition 14 fails")
     parts.append("confluent" if told.confluent else "not confluent")
-    parts.append(forks_said(forks.total()))
-    apart = divergences(whole, forks)
-    if apart:
-        parts.append(apart)
+    parts.append(forks_said(forks))
     settlements = plural(told.normal_forms, "normal form")
     if prop.on:
         settlements = f"{plural(told.classes, 'outcome')} of {settlements}"
@@ -79,32 +82,20 @@ def _said(whole: Whole, told: Facts, forks: Forks, prop: Property) -> str:
     return " · ".join(parts)
 
 
-def forks_said(total: Tally) -> str:
-    """`312 critical pairs, all joinable · 1,024 independent forks`."""
+def forks_said(forks: Forks) -> str:
+    """`312 critical pairs, all joinable · 1,024 independent forks`; of those not joinable, how many are choices."""
+    total = forks.total()
     if total.critical == 0 and total.independent == 0:
-        return "no fork: never are two productive updates enabled together"
+        return "no fork"
     said = plural(total.critical, "critical pair")
     if total.critical:
         said += ", all joinable" if total.joinable == total.critical else f", {total.joinable:,} joinable"
     if total.not_joinable:
-        said += f", {total.not_joinable:,} not"
+        choices = sum(tally.not_joinable for key, tally in forks.by_pair.items() if key[2])
+        said += f", {choices:,} apart by choice, {total.not_joinable - choices:,} by order"
     if total.unclassified:
         said += f", {total.unclassified:,} unclassified"
     return f"{said} · {plural(total.independent, 'independent fork')}"
-
-
-def divergences(whole: Whole, forks: Forks) -> str:
-    """How many of the forks that are not joinable are choices, how many matters of order."""
-    choices = sum(tally.not_joinable for key, tally in forks.by_pair.items() if key[2])
-    order = sum(tally.not_joinable for key, tally in forks.by_pair.items() if not key[2])
-    if not choices and not order:
-        return ""
-    named = sorted(((tally.not_joinable, key) for key, tally in forks.by_pair.items() if tally.not_joinable), key=lambda t: (-t[0], t[1]))
-    said = ", ".join(
-        f"{whole.schemas[key[0]]} / {whole.schemas[key[1]]} {count:,}{' (choice)' if key[2] else ''}" for count, key in named[:3]
-    )
-    more = ", …" if len(named) > 3 else ""
-    return f"apart: {choices:,} by choice, {order:,} by order ({said}{more})"
 
 
 def matrix(whole: Whole) -> tuple[Cell, ...]:

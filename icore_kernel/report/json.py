@@ -12,7 +12,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from icore_dsl.syntax import Span
-from icore_kernel.verdict import ExitStatus, Finding, Obligation, Reason, Report, Result, Run, Step
+from icore_kernel.verdict import Cell, ExitStatus, Finding, Fork, Obligation, Reason, Report, Result, Run, Step
 from icore_kernel.version import VERSION
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ def _result(result: Result) -> Record:
         "span": _span(result.span),
         "run": None if result.run is None else run_record(result.run),
         "reasons": [_reason(reason) for reason in result.reasons],
+        "fork": None if result.fork is None else _fork(result.fork),
+        "matrix": [cell_record(cell) for cell in result.matrix],
         "engine": result.engine,
         "repair": result.repair,
         "not_guaranteed": result.not_guaranteed,
@@ -110,6 +112,34 @@ def run_record(run: Run) -> Record:
         "initial": dict(run.initial),
         "steps": [_step(step) for step in run.steps],
         "offending": None if run.offending is None else _step(run.offending),
+        "cycle": [_step(step) for step in run.cycle],
+    }
+
+
+def _fork(fork: Fork) -> Record:
+    return {
+        "first": _step(fork.first),
+        "way": [_step(step) for step in fork.way],
+        "second": _step(fork.second),
+        "choice": fork.choice,
+        "conflict": list(fork.conflict),
+        "settlements": [{"field": name, "first": one, "second": other} for name, one, other in fork.settlements],
+        "continuations": [[_step(step) for step in steps] for steps in fork.continuations],
+    }
+
+
+def cell_record(cell: Cell) -> Record:
+    return {
+        "first": cell.first,
+        "second": cell.second,
+        "choice": cell.choice,
+        "kind": cell.kind,
+        "independent": cell.independent,
+        "joinable": cell.joinable,
+        "not_joinable": cell.not_joinable,
+        "unclassified": cell.unclassified,
+        "everywhere": cell.everywhere,
+        "condition": cell.condition or None,
     }
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
+from icore_kernel.report.fork import apart_lines, fork_lines, said
 from icore_kernel.report.layout import Line, Part, Piece, line, number, place
 from icore_kernel.verdict import ExitStatus, Finding, Reason, Report, Result, Run, Step, Verdict
 
 _NAME = 16
 """Least width of the column of names; of the verdicts it is the longest verdict's."""
+_LONG_NAME = 28
+"""Longer names (of several order stability checks, say) do not widen the column for all."""
 _VERDICT = len("violated")
 _ROOM = 96
 """Changes of a step stand on one line up to this width, else one below the other."""
@@ -34,7 +37,7 @@ def report_lines(report: Report, strict: bool = False, sought: bool = True) -> I
     yield line(Piece(f"{report.package} {report.version}".rstrip(), Part.STRONG), "".join(f" · {words}" for words in _headline(report)))
     yield line()
     names = [*(result.name for result in report.results), "state space"]
-    width = max(_NAME, *map(len, names))
+    width = max(_NAME, *(len(name) for name in names if len(name) <= _LONG_NAME))
     ahead = [result for result in report.results if result.name in _BEFORE_SPACE]
     for result in ahead:
         yield _row(result, width)
@@ -115,6 +118,12 @@ def _violated(result: Result) -> Iterator[Line]:
     if result.run is not None:
         yield line()
         yield from run_lines(result.run)
+    if result.fork is not None:
+        yield line()
+        yield from fork_lines(result.fork)
+    if any(cell.not_joinable for cell in result.matrix):
+        yield line()
+        yield from apart_lines(result.matrix)
     for reason in result.reasons:
         yield line()
         yield from _reason(reason)
@@ -129,9 +138,13 @@ def run_lines(run: Run, what: str = "the shortest run") -> Iterator[Line]:
     yield line(f"  {what}, {number(steps, 'step')}:" if steps else "  in the initial state:")
     if run.initial:
         yield line("       from ", ", ".join(f"{name} = {value}" for name, value in run.initial))
-    shown = [*run.steps, run.offending] if run.offending else run.steps
-    width = max((len(_said(step)) for step in shown), default=0)
+    shown = [*run.steps, *run.cycle, run.offending] if run.offending else [*run.steps, *run.cycle]
+    width = max((len(said(step)) for step in shown), default=0)
     for position, step in enumerate(run.steps, start=1):
+        yield from _step(f"{position:>5}", step, width)
+    if run.cycle:
+        yield line("  then for ever:")
+    for position, step in enumerate(run.cycle, start=steps + 1):
         yield from _step(f"{position:>5}", step, width)
     if run.offending:
         yield from _step(" then", run.offending, width)
@@ -139,15 +152,10 @@ def run_lines(run: Run, what: str = "the shortest run") -> Iterator[Line]:
         yield line(Piece("       which may not commit" if refused else "       which is not legal, and cannot be refused", Part.DIM))
 
 
-def _said(step: Step) -> str:
-    """The update, and who moved where its name does not say."""
-    return step.update if not step.actor or step.actor in step.update else f"{step.update} by {step.actor}"
-
-
 def _step(label: str, step: Step, width: int) -> Iterator[Line]:
     changes = [f"{change.field}: {change.before} -> {change.after}" for change in step.changes] or ["changes nothing"]
     together = ", ".join(changes)
-    head = f"{label}  {_said(step):<{width}}  "
+    head = f"{label}  {said(step):<{width}}  "
     if len(head) + len(together) <= _ROOM:
         yield line(head, Piece(together, Part.DIM))
         return
