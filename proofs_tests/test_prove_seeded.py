@@ -1,0 +1,48 @@
+"""The seeded mistakes are found, each with the run or the clause that says why."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from icore_kernel import api
+from icore_kernel.explore.model import Rules
+from icore_kernel.verdict import Verdict
+
+FILE = Path(__file__).parent / "seeded" / "mistakes.py"
+
+
+def _module() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("seeded_mistakes", FILE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+MISTAKES = {m.name: m for m in _module().MISTAKES}
+
+
+def test_there_are_forty_and_more_of_every_kind() -> None:
+    assert len(MISTAKES) >= 40
+    assert {m.kind for m in MISTAKES.values()} >= {
+        "a guard weakened", "a certificate not issued", "a revocation forgotten", "a premise dropped", "an infeasible assignee",
+        "a version not bumped", "a wrong status", "a signature not reset", "a wrong issuer", "a missing cascade",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_exploration_finds_it(name: str, tmp_path: Path) -> None:
+    """Violated, by the clause that was written down, with a run to it; and the example without it is not."""
+    mistake = MISTAKES[name]
+    file = tmp_path / f"{name}.icore"
+    file.write_text(mistake.text(), encoding="utf-8")
+    report = api.check(api.load(file), rules=Rules(timeout=60))
+    found = next(r for r in report.results if r.name == mistake.breaks)
+    assert found.verdict is Verdict.VIOLATED and found.run is not None
+    assert not mistake.clause or mistake.clause in {r.label for r in found.reasons}
