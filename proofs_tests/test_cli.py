@@ -22,6 +22,7 @@ from icore_dsl.mistakes import Code, Mistake
 from icore_dsl.syntax import Span
 from icore_kernel import cli
 from icore_kernel.cli_check import GRAVEST_FIRST, gravest
+from icore_kernel.explore.search import has_kernel
 from icore_kernel.verdict import Assurance, ExitStatus, Finding, Report, Result, Verdict
 from icore_kernel.version import VERSION
 
@@ -366,7 +367,7 @@ def test_version_names_icore_z3_python_and_the_kernel(icore: Icore) -> None:
     assert done.returncode == 0
     python = ".".join(map(str, sys.version_info[:3]))
     words = done.stdout.strip().split(" · ")
-    assert (words[0], words[2], words[3]) == (f"icore {VERSION}", f"Python {python}", "no C kernel")
+    assert (words[0], words[2], words[3]) == (f"icore {VERSION}", f"Python {python}", "C kernel" if has_kernel() else "no C kernel")
     assert words[1].startswith("Z3 5.4")
 
 

@@ -32,14 +32,15 @@ from icore_kernel.explore.model import (
     Watchlist,
     trace,
 )
-from icore_kernel.explore.search import SMALL, Engine, explore
+from icore_kernel.explore.search import SMALL, Engine, explore, has_kernel
 from icore_kernel.explore.tally import Clock
 from icore_kernel.meaning.scalar import evaluate
 from icore_kernel.runs import end_of, run_of_finality, run_of_violation, run_to
 from icore_kernel.system import Clause, Kind, Measure, Ratio, System
 from icore_kernel.verdict import Change, Step
 
-ENGINES = (Engine.PYTHON, Engine.NUMPY)
+BLOCKS = Engine.NATIVE if has_kernel() else Engine.NUMPY
+ENGINES = tuple(dict.fromkeys((Engine.PYTHON, Engine.NUMPY, BLOCKS)))
 MODES: tuple[Mode, ...] = (Audited(), Unaudited(), Unaudited(frozenset({"slip", "u1.attempt"})))
 both = pytest.mark.parametrize("engine", ENGINES)
 
@@ -244,7 +245,7 @@ def test_chains_have_their_closed_form(engine: Engine, count: int, length: int, 
 def test_above_the_small_bound_the_search_goes_on_by_blocks() -> None:
     assert explore(counters(3, 3)).engine == "python"
     found = explore(chains(4, 2, 2))
-    assert (found.engine, found.states, found.steps) == ("numpy", 2401, 4 * 8 * 343)
+    assert (found.engine, found.states, found.steps) == (BLOCKS.value, 2401, 4 * 8 * 343)
     assert found.states > SMALL
 
 
@@ -252,7 +253,7 @@ def test_many_candidates_for_one_initial_state_are_tried_by_blocks() -> None:
     draft = Draft((-100, 100), (0, 200))
     system = draft.system([], free=(0, 1), initially=draft.bank.and_(draft.is_(-7), draft.is_(9, 1)))
     found = explore(system)
-    assert (found.engine, found.states, found.store.state(0)) == ("numpy", 1, (-7, 9))
+    assert (found.engine, found.states, found.store.state(0)) == (BLOCKS.value, 1, (-7, 9))
     assert explore(system, engine=Engine.PYTHON).store.state(0) == (-7, 9)
 
 

@@ -7,8 +7,8 @@ nothing that the words do not confirm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,15 @@ Words = NDArray[np.uint64]
 Keys = NDArray[np.uint64]
 Rows = NDArray[np.intp]
 Column = NDArray[Any]
+
+
+@runtime_checkable
+class PackedStore(Protocol):
+    """A store of packed states."""
+
+    def packed(self, length: int) -> Iterator[Words]:
+        """All states in the order of their numbers, in blocks of up to `length`."""
+        ...
 
 
 class Collision(Exception):

@@ -7,6 +7,8 @@ costs a pass over the levels before it, and nothing while searching; each of its
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from icore_kernel.explore import judge
@@ -47,6 +49,12 @@ class LevelStore:
             number -= len(self.levels[depth])
             depth += 1
         return depth, self.levels[depth][number]
+
+    def packed(self, length: int) -> Iterator[Words]:
+        """All states in the order of their numbers, in blocks of up to `length`."""
+        for level in self.levels:
+            for begin in range(0, len(level), length):
+                yield level[begin : begin + length]
 
     def state(self, number: int) -> State:
         return self._layout.unpack(self.words(number)[1].tolist())

@@ -293,20 +293,18 @@ def quiet(start: IntegerRow) -> list[int]:
 
 def truths(exploration: Exploration, terms: Sequence[Term]) -> list[bytearray]:
     """Whether each formula holds, a byte for every state found."""
-    from icore_kernel.explore.blocks import Block
+    from icore_kernel.explore.blocks import Block, PackedStore
     from icore_kernel.explore.layout import lay_out
-    from icore_kernel.explore.level_store import LevelStore
     from icore_kernel.meaning.vector import evaluate_block
 
     store = exploration.store
-    assert isinstance(store, LevelStore)
+    assert isinstance(store, PackedStore)
     layout = lay_out(exploration.system.fields)
     found: list[list[bytes]] = [[] for _ in terms]
-    for level in store.levels:
-        for begin in range(0, len(level), 1 << 14):
-            block = Block(layout, level[begin : begin + (1 << 14)])
-            for part, values in zip(found, evaluate_block(terms, block.column, len(block)), strict=True):
-                part.append(np.asarray(values, dtype=np.uint8).tobytes())
+    for words in store.packed(1 << 14):
+        block = Block(layout, words)
+        for part, values in zip(found, evaluate_block(terms, block.column, len(block)), strict=True):
+            part.append(np.asarray(values, dtype=np.uint8).tobytes())
     return [bytearray(b"".join(part)) for part in found]
 
 

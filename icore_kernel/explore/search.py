@@ -18,11 +18,21 @@ SMALL = 2000
 
 
 class Engine(Enum):
-    """AUTO begins in plain Python and begins again by blocks above SMALL states."""
+    """AUTO begins in plain Python and begins again above SMALL states: by the C kernel where it is installed, else by NumPy."""
 
     AUTO = "auto"
     PYTHON = "python"
     NUMPY = "numpy"
+    NATIVE = "native"
+
+
+def has_kernel() -> bool:
+    """Whether the C kernel is installed."""
+    try:
+        from icore_kernel.explore import _kernel
+    except ImportError:
+        return False
+    return _kernel.BLOCK > 0
 
 
 def explore(
@@ -34,7 +44,8 @@ def explore(
 ) -> Exploration:
     """Search the reachable states breadth-first and report what the watchlist asks for (model.py).
 
-    ValueError for a watchlist that uses one id twice, or a field too wide for a block search. CheckpointError for a folder of
+    ValueError for a watchlist that uses one id twice, or a field too wide for a block search. Where NATIVE is asked for: ImportError
+    without the C kernel, Unsupported for a term that it has no circuit for (AUTO then takes NumPy). CheckpointError for a folder of
     checkpoints that does not fit; only the search by blocks writes them.
     """
     for ids in (
@@ -45,12 +56,21 @@ def explore(
         if twice:
             raise ValueError(f"the watchlist uses an id twice: {', '.join(twice)}")
     clock = Clock(rules)
-    if engine is not Engine.NUMPY and rules.checkpoints is None:
+    if engine in (Engine.AUTO, Engine.PYTHON) and rules.checkpoints is None:
         try:
             return ScalarSearch(system, watchlist, rules, mode, clock, SMALL if engine is Engine.AUTO else None).run()
         except TooMany:
             pass
     # NumPy is imported only when it is needed: it takes a tenth of a second.
+    if engine is Engine.NATIVE or (engine is Engine.AUTO and rules.checkpoints is None and has_kernel()):
+        from icore_kernel.explore.blasting import Unsupported
+        from icore_kernel.explore.native import explore_native
+
+        try:
+            return explore_native(system, watchlist, rules, mode, clock)
+        except Unsupported:
+            if engine is Engine.NATIVE:
+                raise
     from icore_kernel.explore.block_search import explore_blocks
 
     return explore_blocks(system, watchlist, rules, mode, clock)

@@ -1,0 +1,31 @@
+/* Linear passes over a step graph in compressed rows: the steps of state s are start[s] .. start[s + 1]. */
+#ifndef ICORE_GRAPH_H
+#define ICORE_GRAPH_H
+
+#include <stdint.h>
+
+/* What condense.py calls NONE and MANY. */
+enum { REACHES_NONE = -1, REACHES_MANY = -2 };
+
+/* Tarjan's components, numbered as they are closed: a step between two goes to the smaller number. Returns how many; -1: no memory. */
+int64_t graph_components(int64_t states, const int64_t *start, const int32_t *target, int32_t *component);
+
+typedef struct {
+    int32_t *size;
+    uint8_t *bottom;
+    int32_t *one_bottom, *one_class;
+    int64_t *longest;
+} Condensed;
+
+/* The pass from the bottom upwards over `count` components; `classes` may be NULL. -1: no memory. */
+int graph_condense(int64_t states, const int64_t *start, const int32_t *target, const int32_t *component, int64_t count, const int32_t *classes,
+                   const Condensed *out);
+
+/* Leave self-loops out, in place where the outputs are the inputs. Returns the steps left. */
+int64_t graph_productive(int64_t states, const int64_t *start, const int32_t *update, const int32_t *target, int64_t *start_out, int32_t *update_out,
+                         int32_t *target_out);
+
+/* The same steps by their targets: the sources of state s, ascending, are source[start_out[s] .. start_out[s + 1]]. */
+void graph_reverse(int64_t states, const int64_t *start, const int32_t *target, int64_t *start_out, int32_t *source);
+
+#endif

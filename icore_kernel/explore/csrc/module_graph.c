@@ -1,0 +1,141 @@
+/* The Python face of graph.c: buffers of int64 (start, longest), int32 (the rest) and bytes (bottom). */
+#include "module.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "graph.h"
+
+/* Graphs are checked once a call: rows ascend from 0, targets exist. -1 with an error set. */
+static int64_t states_of(const Py_buffer *start, const Py_buffer *target)
+{
+    const int64_t states = (int64_t)(start->len / 8) - 1, steps = (int64_t)(target->len / 4);
+    const int64_t *rows = start->buf;
+    const int32_t *targets = target->buf;
+    bool right = start->len % 8 == 0 && target->len % 4 == 0 && states >= 0 && states <= INT32_MAX && rows[0] == 0 && rows[states] == steps;
+    for (int64_t state = 0; right && state < states; state++) right = rows[state] <= rows[state + 1];
+    for (int64_t step = 0; right && step < steps; step++) right = targets[step] >= 0 && targets[step] < states;
+    if (!right) {
+        wrong("not a graph in compressed rows");
+        return -1;
+    }
+    return states;
+}
+
+static bool has(const Py_buffer *view, int64_t items, size_t size)
+{
+    if (view->len >= 0 && (uint64_t)view->len >= (uint64_t)items * size) return true;
+    wrong("a row is too short");
+    return false;
+}
+
+/* components(start, target, component) -> how many; fills `component`. */
+PyObject *kernel_components(PyObject *module, PyObject *args)
+{
+    Py_buffer start, target, component;
+    int64_t count = -2;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*y*w*", &start, &target, &component)) return NULL;
+    const int64_t states = states_of(&start, &target);
+    if (states >= 0 && has(&component, states, 4)) {
+        Py_BEGIN_ALLOW_THREADS
+        count = graph_components(states, start.buf, target.buf, component.buf);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&start);
+    PyBuffer_Release(&target);
+    PyBuffer_Release(&component);
+    if (count == -1) return PyErr_NoMemory();
+    return count < 0 ? NULL : PyLong_FromLongLong(count);
+}
+
+static bool right_components(const int32_t *component, int64_t states, const int64_t *start, const int32_t *target, int64_t count)
+{
+    for (int64_t state = 0; state < states; state++) {
+        if (component[state] < 0 || component[state] >= count) return false;
+        for (int64_t place = start[state]; place < start[state + 1]; place++)
+            if (component[target[place]] > component[state]) return false;
+    }
+    return true;
+}
+
+/* condense(start, target, component, count, classes or None, size, bottom, one_bottom, one_class, longest): fills the last five. */
+PyObject *kernel_condense(PyObject *module, PyObject *args)
+{
+    Py_buffer start, target, component, size, bottom, one_bottom, one_class, longest, classes = {0};
+    PyObject *given;
+    long long count;
+    int done = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*y*y*LOw*w*w*w*w*", &start, &target, &component, &count, &given, &size, &bottom, &one_bottom, &one_class, &longest))
+        return NULL;
+    if (given == Py_None || PyObject_GetBuffer(given, &classes, PyBUF_SIMPLE) == 0) {
+        const int64_t states = states_of(&start, &target);
+        if (states >= 0 && count >= 0 && count <= states && has(&component, states, 4) && (given == Py_None || has(&classes, states, 4)) &&
+            has(&size, count, 4) && has(&bottom, count, 1) && has(&one_bottom, count, 4) && has(&one_class, count, 4) && has(&longest, count, 8)) {
+            const Condensed out = {size.buf, bottom.buf, one_bottom.buf, one_class.buf, longest.buf};
+            if (!right_components(component.buf, states, start.buf, target.buf, count))
+                wrong("condense: not the components of the graph");
+            else {
+                Py_BEGIN_ALLOW_THREADS
+                done = graph_condense(states, start.buf, target.buf, component.buf, count, given == Py_None ? NULL : classes.buf, &out);
+                Py_END_ALLOW_THREADS
+                if (done < 0) PyErr_NoMemory();
+            }
+        } else if (!PyErr_Occurred())
+            wrong("condense: more components than states");
+        if (given != Py_None) PyBuffer_Release(&classes);
+    }
+    PyBuffer_Release(&start);
+    PyBuffer_Release(&target);
+    PyBuffer_Release(&component);
+    PyBuffer_Release(&size);
+    PyBuffer_Release(&bottom);
+    PyBuffer_Release(&one_bottom);
+    PyBuffer_Release(&one_class);
+    PyBuffer_Release(&longest);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* productive(start, update, target, start_out, update_out, target_out) -> steps left; the outputs may be the inputs. */
+PyObject *kernel_productive(PyObject *module, PyObject *args)
+{
+    Py_buffer start, update, target, start_out, update_out, target_out;
+    int64_t left = -1;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*y*y*w*w*w*", &start, &update, &target, &start_out, &update_out, &target_out)) return NULL;
+    const int64_t states = states_of(&start, &target), steps = (int64_t)(target.len / 4);
+    if (states >= 0 && has(&update, steps, 4) && has(&start_out, states + 1, 8) && has(&update_out, steps, 4) && has(&target_out, steps, 4)) {
+        Py_BEGIN_ALLOW_THREADS
+        left = graph_productive(states, start.buf, update.buf, target.buf, start_out.buf, update_out.buf, target_out.buf);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&start);
+    PyBuffer_Release(&update);
+    PyBuffer_Release(&target);
+    PyBuffer_Release(&start_out);
+    PyBuffer_Release(&update_out);
+    PyBuffer_Release(&target_out);
+    return left < 0 ? NULL : PyLong_FromLongLong(left);
+}
+
+/* reverse(start, target, start_out, source): fills the last two. */
+PyObject *kernel_reverse(PyObject *module, PyObject *args)
+{
+    Py_buffer start, target, start_out, source;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*y*w*w*", &start, &target, &start_out, &source)) return NULL;
+    const int64_t states = states_of(&start, &target);
+    if (states >= 0 && has(&start_out, states + 1, 8) && has(&source, (int64_t)(target.len / 4), 4)) {
+        Py_BEGIN_ALLOW_THREADS
+        graph_reverse(states, start.buf, target.buf, start_out.buf, source.buf);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&start);
+    PyBuffer_Release(&target);
+    PyBuffer_Release(&start_out);
+    PyBuffer_Release(&source);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,276 @@
+"""The search by the C kernel: blocks of states, bit-sliced; states are numbered exactly as by the search in plain Python.
+
+The kernel takes some blocks at a time, so that Ctrl-C, time and progress are looked after every few hundredths of a second. What it
+counted is read once, at the end.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from enum import Enum
+from fractions import Fraction
+from time import perf_counter
+
+import numpy as np
+
+from icore_kernel.explore import _kernel, judge
+from icore_kernel.explore.block_search import initial_blocks
+from icore_kernel.explore.blocks import Words
+from icore_kernel.explore.judge import roles
+from icore_kernel.explore.layout import Layout, lay_out
+from icore_kernel.explore.memory import resident, show_size
+from icore_kernel.explore.model import LEGALITY, Exploration, FinalityBreak, Mode, Path, Rules, State, StepGraph, Watchlist
+from icore_kernel.explore.native_finality import finality
+from icore_kernel.explore.native_tables import EXPAND, LOOK, Measured, Tables
+from icore_kernel.explore.tally import Clock, Stop, Tally
+from icore_kernel.system import System
+
+
+class Status(Enum):
+    """What `advance` comes back with, as in search.h."""
+
+    MORE = 0
+    LEVEL_DONE = 1
+    FULL = 2
+    EXHAUSTED = 3
+    DUE = 4
+
+
+_TURN = 0.05
+"""Seconds of work in one call of the kernel, about."""
+
+
+class LostStep(Exception):
+    """No update leads from a state's parent to it: the kernel and the scalar meaning disagree."""
+
+
+class NativeStore:
+    """The states in the kernel's memory, each with the state it was first reached from."""
+
+    def __init__(self, search: object, system: System, mode: Mode, layout: Layout) -> None:
+        self._search = search
+        self._system = system
+        self._mode = mode
+        self._layout = layout
+        self._kept: list[tuple[int, ...]] = []
+        for update in system.updates:
+            keep = [2**64 - 1] * layout.words
+            for write in update.writes:
+                place = layout.places[write.field.index]
+                keep[place.word] &= ~place.mask
+            self._kept.append(tuple(keep))
+
+    def words(self, number: int) -> tuple[tuple[int, ...], int]:
+        words, parent = _kernel.state(self._search, number)
+        return tuple(memoryview(words).cast("Q")), parent
+
+    def state(self, number: int) -> State:
+        return self._layout.unpack(self.words(number)[0])
+
+    def packed(self, length: int) -> Iterator[Words]:
+        """All states in the order of their numbers, in blocks of up to `length`."""
+        total = _kernel.totals(self._search)[0]
+        for begin in range(0, total, length):
+            words = _kernel.states(self._search, begin, min(total, begin + length))
+            yield np.frombuffer(words, dtype=np.uint64).reshape(-1, self._layout.words)
+
+    def path(self, number: int) -> Path:
+        updates: list[int] = []
+        parent = self.words(number)[1]
+        while parent >= 0:
+            updates.append(self.step(parent, number))
+            number, parent = parent, self.words(parent)[1]
+        return Path(self.state(number), tuple(reversed(updates)))
+
+    def step(self, source: int, target: int) -> int:
+        """The first update that leads from one state to another."""
+        before, after = self.words(source)[0], self.words(target)[0]
+        state, wanted = self._layout.unpack(before), self._layout.unpack(after)
+        for update, keep in enumerate(self._kept):
+            if any((a ^ b) & mask for a, b, mask in zip(before, after, keep, strict=True)):
+                continue
+            if judge.committed(self._system, self._mode, update, state) == wanted:
+                return update
+        raise LostStep(f"nothing leads from {state} to {wanted}")
+
+
+class NativeSearch:
+    """One search. Unsupported where a term has no circuit; ValueError for a field too wide."""
+
+    def __init__(self, system: System, watchlist: Watchlist, rules: Rules, mode: Mode, clock: Clock, turn: int | None = None) -> None:
+        self.system = system
+        self.watchlist = watchlist
+        self.rules = rules
+        self.mode = mode
+        self.clock = clock
+        self.layout = lay_out(system.fields)
+        self.roles = roles(system, mode)
+        self.tables = Tables(system, self.layout, self.roles, watchlist, rules)
+        self.search = self._new()
+        self.store = NativeStore(self.search, system, mode, self.layout)
+        self.tally = Tally(system, watchlist, rules)
+        self.levels: list[int] = []
+        self._turn = turn
+        """Blocks a call, where it is fixed."""
+
+    def _new(self) -> object:
+        tables, rules = self.tables, self.rules
+        most = -1 if rules.max_states is None else rules.max_states
+        room = 0 if rules.max_memory is None else max(1, rules.max_memory - resident())
+        search: object = _kernel.new(self.layout.words, len(self.system.updates), most, room)
+        for which, program in tables.programs.items():
+            _kernel.program(search, which, program.registers, program.counters, program.gates, program.loads, program.kept)
+        slots, edges = len(tables.slots), int(rules.keep_graph)
+        _kernel.moves(
+            search, slots, int(tables.judging), tables.ends, edges, tables.moves, tables.masks, tables.values, tables.clauses
+        )
+        _kernel.watch(search, int(LEGALITY in rules.stop_on), tables.measures, tables.stops)
+        return search
+
+    def run(self) -> Exploration:
+        stopped: str | None = None
+        final: tuple[FinalityBreak | None, bool] = (None, False)
+        graph: StepGraph | None = None
+        try:
+            self._search()
+        except Stop as stop:
+            stopped = stop.reason
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        # What was found is looked at, whatever ended the search.
+        _kernel.look(self.search)
+        found = _kernel.totals(self.search)[0]
+        if found > sum(self.levels):
+            self.levels.append(found - sum(self.levels))
+        self._collect()
+        if stopped is None:
+            try:
+                self.clock.enter("finality")
+                final = finality(self)
+                if self.rules.keep_graph:
+                    self.clock.enter("graph")
+                    graph = self._graph()
+            except Stop as stop:
+                stopped = stop.reason
+            except KeyboardInterrupt:
+                stopped = "interrupted"
+        elif self.tally.due is not None and stopped == _DUE:
+            stopped = self.tally.due
+        return self.tally.conclude(self.mode, "native", self.levels, self.store, stopped, final, graph, self.clock.seconds)
+
+    def _search(self) -> None:
+        for words in initial_blocks(self.system, self.layout, 2**14):
+            self.clock.check()
+            self._heed(_kernel.admit(self.search, np.ascontiguousarray(words)))
+        blocks = self._turn or 1
+        while True:
+            size = _kernel.begin_level(self.search)
+            if not size:
+                return
+            depth = len(self.levels)
+            self.levels.append(size)
+            if depth == 0:
+                self._heed(_kernel.look(self.search))
+            if depth == self.rules.max_depth:
+                raise Stop(f"max-depth {self.rules.max_depth}")
+            status = Status.MORE.value
+            while status == Status.MORE.value:
+                states, steps, *_ = _kernel.totals(self.search)
+                self.clock.check(states, steps, size, depth)
+                begun = perf_counter()
+                status = _kernel.advance(self.search, blocks)
+                self._heed(status)
+                if self._turn is None:
+                    blocks = max(1, min(2 * blocks, int(blocks * _TURN / max(1e-6, perf_counter() - begun))))
+
+    def _heed(self, status: int) -> None:
+        match Status(status):
+            case Status.MORE | Status.LEVEL_DONE:
+                pass
+            case Status.FULL:
+                raise Stop(f"max-states {self.rules.max_states}")
+            case Status.EXHAUSTED:
+                most = self.rules.max_memory
+                raise Stop("out of memory" if most is None else f"max-memory {show_size(most)}")
+            case Status.DUE:
+                raise Stop(_DUE)
+
+    # What was counted.
+
+    def _collect(self) -> None:
+        tables, tally = self.tables, self.tally
+        _, tally.steps, tally.stutters, quiet, unended, first, *_ = _kernel.totals(self.search)
+        tally.dead(quiet, unended, first if unended else None)
+        committed, slots = (_integers(table) for table in _kernel.tallies(self.search))
+        tally.committed = committed
+        counts, firsts = (_integers(table) for table in _kernel.counters(self.search, EXPAND))
+        for counted in tables.counted:
+            number, part = counted.update, self.roles[counted.update]
+            enabled, committable = counts[counted.enabled], counts[counted.committable]
+            tally.enabled[number], tally.committable[number] = enabled, committable
+            if enabled > committable and not part.attempts_pass:
+                tally.refusals[part.attempt, "requires"] += enabled - committable
+            if counts[counted.lost_attempts]:
+                tally.refusals[part.attempt, "range"] += counts[counted.lost_attempts]
+            if counts[counted.lost] and part.fault:
+                tally.refusals[part.name, "range"] += counts[counted.lost]
+            elif counts[counted.lost]:
+                tally.violation(self.system.updates[number].schema, "range", counts[counted.lost], firsts[counted.lost], number)
+            if part.fault and part.judged and committed[number]:
+                tally.passed[part.name] += committed[number]
+        for counter, name, label in tables.refused_before:
+            if counts[counter]:
+                tally.refusals[name, label] += counts[counter]
+        for slot, place in tables.slots.items():
+            count, state, update = slots[3 * place : 3 * place + 3]
+            if count and slot.fault:
+                tally.refusals[slot.name, slot.label] += count
+            elif count:
+                tally.violation(slot.name, slot.label, count, state, update)
+        counts, firsts = (_integers(table) for table in _kernel.counters(self.search, LOOK))
+        for place, counter in enumerate(tables.checks):
+            if counts[counter]:
+                tally.check(place, counts[counter], firsts[counter])
+        for place, counter in enumerate(tables.seen):
+            if counts[counter]:
+                tally.sight(place, counts[counter], firsts[counter])
+        self.final_states = counts[tables.final] if tables.final >= 0 else 0
+        for place, measured in enumerate(tables.measured):
+            for value, state in self._values(place, measured):
+                tally.measure(place, value, state)
+
+    def _values(self, place: int, measured: Measured) -> Iterator[tuple[Fraction, int]]:
+        """The different values of a measure, each with the first state that has it. ZeroDivisionError unless den > 0."""
+        codes, firsts = _kernel.values_met(self.search, place)
+        for code, state in zip(memoryview(codes).cast("Q"), _integers(firsts), strict=True):
+            num, den, bit = measured.num, measured.den, 0
+            for weight in measured.num_bits:
+                num += (code >> bit & 1) << weight
+                bit += 1
+            for weight in measured.den_bits:
+                den += (code >> bit & 1) << weight
+                bit += 1
+            if den <= 0:
+                raise ZeroDivisionError(f"a measure with the divisor {den}")
+            yield Fraction(num, den), state
+
+    def _graph(self) -> StepGraph:
+        counts, updates, targets = _kernel.edges(self.search)
+        start = np.zeros(len(counts) // 4 + 1, dtype=np.int64)
+        np.cumsum(np.frombuffer(counts, dtype=np.uint32), out=start[1:])
+        return StepGraph(start, np.frombuffer(updates, dtype=np.int32), np.frombuffer(targets, dtype=np.int32))
+
+
+_DUE = "due"
+
+
+def _integers(table: bytes) -> list[int]:
+    values = array("q")
+    values.frombytes(table)
+    return values.tolist()
+
+
+def explore_native(system: System, watchlist: Watchlist, rules: Rules, mode: Mode, clock: Clock, turn: int | None = None) -> Exploration:
+    """The search, by the kernel; `turn` fixes how many blocks it takes a call."""
+    return NativeSearch(system, watchlist, rules, mode, clock, turn).run()
