@@ -92,7 +92,8 @@ class BlockSearch:
         return self.tally.conclude(self.mode, "numpy", levels, self.store, stopped, final, graph, self.clock.seconds)
 
     def _search(self, begun: Snapshot | None) -> None:
-        if begun is None:
+        if begun is None or not begun.levels:
+            self._marked(0)
             level, begin = self._initial(), 0
             if len(level):
                 self._begin(level)
@@ -124,7 +125,7 @@ class BlockSearch:
         self.visited.add(*distinct(begun.words, self.seed))
         self.stepper.infeasible.add(*distinct(begun.infeasible, self.seed))
         self.mark = begun.mark
-        return (self.store.levels[-1] if self.store.levels else begun.rest), begun.mark.begin
+        return self.store.levels[-1], begun.mark.begin
 
     # ---- checkpoints -----------------------------------------------------------------------------------------------
     def _marked(self, begin: int) -> None:

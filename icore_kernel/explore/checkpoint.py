@@ -71,6 +71,8 @@ class Folder:
     infeasible: tuple[str, int, int] | None = None
     number: int = 0
     written: float = field(default_factory=time.monotonic)
+    pause: float = 0.0
+    """Seconds from `written` until the next one is due."""
 
     @staticmethod
     def of(asked: Checkpoints, system: System, watchlist: Watchlist, rules: Rules, mode: Mode) -> Folder:
@@ -79,7 +81,7 @@ class Folder:
         if not asked.resume and (asked.folder / MANIFEST).exists():
             raise CheckpointError(f"{asked.folder} holds a checkpoint already: resume it, or name another folder")
         identity = {**dict(asked.facts), **identity_of(system, watchlist, rules, mode)}
-        return Folder(asked.folder, identity, lay_out(system.fields).words, asked.every, asked.resume)
+        return Folder(asked.folder, identity, lay_out(system.fields).words, asked.every, asked.resume, pause=asked.every)
 
     def begun(self) -> Snapshot | None:
         """What is there to go on from. CheckpointError where it does not fit or is damaged; None for a search that begins."""
@@ -106,7 +108,7 @@ class Folder:
 
     def due(self) -> bool:
         """The first is written at once, the others after some seconds; a long one waits ten times as long as it took."""
-        return not self.number or time.monotonic() - self.written >= self.every
+        return not self.number or time.monotonic() - self.written >= self.pause
 
     def write(self, seed: int, mark: Mark, parts: Sequence[Words], infeasible: Sequence[Words]) -> None:
         """A checkpoint. `parts`: all states in the order of discovery, at least those of the mark; none of them has changed
@@ -119,7 +121,7 @@ class Folder:
         self._clear()
         self.written = time.monotonic()
         # So that a slow disk costs at most a tenth of the time.
-        self.written += min(60.0, max(0.0, 10 * (self.written - begun) - self.every))
+        self.pause = min(60.0, max(self.every, 10 * (self.written - begun))) if self.every else 0.0
 
     def _write(self, seed: int, mark: Mark, parts: Sequence[Words], infeasible: Sequence[Words]) -> None:
         self.number += 1

@@ -67,7 +67,8 @@ class Checkpoints:
 
     * `folder`: of one search; made where there is none;
     * `resume`: go on from the checkpoint in it; else there must be none;
-    * `every`: seconds between checkpoints (they are also written when a rule stops the search, and at its end);
+    * `every`: seconds between checkpoints, more where the disk is slow, 0: at every block (they are also written when a rule
+      stops the search, and at its end);
     * `facts`: what the caller wants to agree too, by name: the version of the program, settings.
     """
 
