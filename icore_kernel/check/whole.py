@@ -46,7 +46,10 @@ class Whole:
         """For a further search: what is left of the time, and at most so many states."""
         left = None if self._rules.timeout is None else max(self._rules.timeout - (perf_counter() - self._since), 1e-3)
         states = most_states if self._rules.max_states is None else min(most_states, self._rules.max_states)
-        return replace(self._rules, keep_graph=True, stop_on=frozenset(), timeout=left, max_states=states, max_depth=None)
+        # Checkpoints are those of the main search.
+        return replace(
+            self._rules, keep_graph=True, stop_on=frozenset(), timeout=left, max_states=states, max_depth=None, checkpoints=None
+        )
 
     @property
     def plain(self) -> Condensation:
