@@ -286,7 +286,9 @@ def _fields(names: Names, owner: tuple[str, str], fields: tuple[FieldDecl, ...])
 def finite(names: Names, sort: ItemSort, written: Sort, what: str) -> None:
     """Reports a sort with infinitely many values, or with text, where the state or a binding holds one."""
     inner = sort.item if isinstance(sort, SetSort | Maybe) else sort
-    if inner == TEXT:
+    if isinstance(inner, SetSort | Maybe):
+        names.found.add(S010, written.span, f"{what} is one value or one set of values", "an empty set can say that there is nothing")
+    elif inner == TEXT:
         names.found.add(S011, written.span, f"{what} cannot be text, which no formula can read")
     elif inner == Number(None):
         names.found.add(S010, written.span, f"{what} must have finitely many values, `rational` has not", "write {0.2, 0.5} or a range")
@@ -303,5 +305,8 @@ def _signature_field(names: Names, owner: str, field: FieldDecl) -> None:
         hint = "choose another name"
         names.found.add(R021, span, f"a signature field cannot be called `{field.name}`: that is already {symbol.word}", hint)
         return
+    if isinstance(names.sort(field.sort), SetSort):
+        hint = "declare one bool field for each element, or a field of a certificate"
+        names.found.add(S010, field.sort.span, f"the signature field `{field.name}` holds one value or none, not a set", hint)
     if symbol is not None and all(old.params[0][1] != Kind("Obligation", owner) for old in symbol.signatures):
         symbol.signatures.append(Signature((("w", Kind("Obligation", owner)),), Maybe(names.sort(field.sort)), field))

@@ -7,7 +7,6 @@ from itertools import product
 
 from icore_dsl import syntax as s
 from icore_kernel.ground.build import domain_of
-from icore_kernel.ground.fixpoint import unsettled
 from icore_kernel.ground.primitives import Primitives
 from icore_kernel.ground.values import Element, GroundingError, Value, show_value
 from icore_kernel.system import Clause, Measure, Ratio, Watch
@@ -47,17 +46,17 @@ class Clauses:
         if known is not None:
             return known
         if kind in self._making:
-            raise GroundingError(f"`{kind}` depends on evidence whose own rule reads `{kind}`")
+            raise GroundingError(f"`{kind}` is asked for by what it depends on")
         self._making.add(kind)
         bank = self.p.alg.bank
         made = []
-        for decl, text in self.decls.get(kind, []):
-            parts = [(name, formula) for name, formula in self._instances(decl) if not formula.is_true]
-            made.append(Clause(decl.label, bank.conj([f for _, f in parts]), source(decl, text), (decl.span,), "", tuple(parts)))
+        with self.p.fix.apart(kind):
+            for decl, text in self.decls.get(kind, []):
+                parts = [(name, formula) for name, formula in self._instances(decl) if not formula.is_true]
+                made.append(Clause(decl.label, bank.conj([f for _, f in parts]), source(decl, text), (decl.span,), "", tuple(parts)))
         self._making.discard(kind)
-        if not any(unsettled(c.formula) for c in made):  # asked for inside a `least` definition: not yet its final meaning
-            self._made[kind] = tuple(made)
-        return tuple(made)
+        self._made[kind] = tuple(made)
+        return self._made[kind]
 
     def separate(self, kind: str) -> tuple[Clause, ...]:
         """One Clause an instance that is not constant."""

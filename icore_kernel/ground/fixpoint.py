@@ -1,15 +1,17 @@
 """Least fixpoints of recursive Boolean definitions, by equations over ground atoms.
 
 An atom is a `least` definition at ground arguments (or a pair in a closure). Its body is a term over the state in which
-other atoms stand as placeholder variables. Atoms are solved component by component, in topological order: outside cycles
-by substitution, inside a cycle by iterating from false until nothing changes (at most as many rounds as it has atoms).
+other atoms stand as placeholder variables. Atoms are solved as soon as no body that they read is under way, component by
+component, in topological order: outside cycles by substitution, inside a cycle by iterating from false until nothing
+changes (at most as many rounds as it has atoms).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 
-from icore_kernel.ground.values import Choice, Quantity, SetValue, Value
+from icore_kernel.ground.values import Choice, GroundingError, Quantity, SetValue, Value
 from icore_kernel.terms.node import Term
 from icore_kernel.terms.term import TermBank, substitute
 
@@ -24,46 +26,63 @@ class Fixpoints:
         self._numbers: dict[Hashable, int] = {}
         self._keys: list[Hashable] = []
         self._bodies: dict[Hashable, Term] = {}
-        self._building = 0
+        """Finished bodies that still read atoms whose bodies are under way."""
+        self._apart: tuple[int, str] = (0, "")
 
     def atom(self, key: Hashable, body: Callable[[], Term]) -> Term:
         """The atom's meaning as a term over the state; while bodies are being built, its placeholder where it is not known yet."""
         known = self.solved.get(key)
         if known is not None:
             return known
-        if key in self._numbers:  # its body is under way, or waits for one that is
-            return self._placeholder(key)
-        self._numbers[key] = len(self._keys)
-        self._keys.append(key)
-        self._building += 1
-        try:
-            self._bodies[key] = body()
-        finally:
-            self._building -= 1
-        if self._building == 0:
-            self._solve()
-            return self.solved[key]
-        return self._settled(key)
-
-    def _placeholder(self, key: Hashable) -> Term:
-        number = PLACEHOLDERS + self._numbers[key]
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._keys)
+            self._keys.append(key)
+            try:
+                self._bodies[key] = body()
+            finally:
+                if key not in self._bodies:
+                    del self._numbers[key]
+            closed = self._closed(key)
+            if closed:
+                self._solve(closed)
+                return self.solved[key]
+        elif number < self._apart[0]:
+            raise GroundingError(f"`{self._apart[1]}` is asked for by evidence or a definition on which it depends")
+        number += PLACEHOLDERS
         return self.bank.variable(f"?{number}", number, 0, 1, True)
 
-    def _settled(self, key: Hashable) -> Term:
-        """A finished body without open placeholders is solved at once, so that acyclic chains never meet a placeholder."""
-        body = self._bodies[key]
-        if body.reads >> PLACEHOLDERS == 0:
-            self.solved[key] = body
-            del self._bodies[key]
-            return body
-        return self._placeholder(key)
+    @contextmanager
+    def apart(self, what: str) -> Iterator[None]:
+        """For formulas that are no part of any least definition: they may not read atoms that are under way outside."""
+        before = self._apart
+        self._apart = (len(self._keys), what)
+        try:
+            yield
+        finally:
+            self._apart = before
 
-    def _solve(self) -> None:
-        keys = list(self._bodies)
+    def _closed(self, key: Hashable) -> list[Hashable]:
+        """The unsolved atoms that the atom reads, directly or not; none at all if the body of one of them is under way."""
+        found = {key: None}
+        stack = [key]
+        while stack:
+            for number in _bits(self._bodies[stack.pop()].reads >> PLACEHOLDERS):
+                other = self._keys[number]
+                if other in self.solved or other in found:
+                    continue
+                if other not in self._bodies:
+                    return []
+                found[other] = None
+                stack.append(other)
+        return list(found)
+
+    def _solve(self, keys: list[Hashable]) -> None:
         reads = {k: [self._keys[n] for n in _bits(self._bodies[k].reads >> PLACEHOLDERS)] for k in keys}
-        for component in _components(keys, {k: [n for n in read if n in self._bodies] for k, read in reads.items()}):
+        for component in _components(keys, {k: [n for n in read if n in reads] for k, read in reads.items()}):
             self._component(component, {other for key in component for other in reads[key]})
-        self._bodies.clear()
+        for key in keys:
+            del self._bodies[key]
 
     def _component(self, component: list[Hashable], reads: set[Hashable]) -> None:
         known = {PLACEHOLDERS + self._numbers[other]: self.solved[other] for other in reads if other in self.solved}
