@@ -42,7 +42,9 @@ def test_a_package_violates_this_clause_alone_and_is_right_without_it(label: str
 
 
 def violated_alone(label: str, theory: Path) -> None:
-    report = check(violator(label), theory)
+    found = Lab(violator(label), theory)
+    assert found.infeasible(found.start) == ()
+    report = api.check(found.loaded)
     assert report.verdict is Verdict.VIOLATED
     assert named(report) == {label}
 
@@ -68,7 +70,8 @@ def test_only_accepted_work_counts_as_coverage(theory: Path) -> None:
 
 
 def test_an_aggregate_needs_evidence_of_compatibility(theory: Path) -> None:
-    assert named(check(aggregate(), theory)) == {"A.4(5)"}
+    found = Lab(aggregate(), theory)
+    assert found.infeasible(found.start) == () and named(api.check(found.loaded)) == {"A.4(5)"}
 
 
 def test_an_assignee_is_feasible(theory: Path) -> None:

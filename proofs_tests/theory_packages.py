@@ -56,11 +56,14 @@ update end operation report by ana { report accept issue over }
 }  # fmt: skip
 
 # The second half of A.4(5): an aggregate is accepted, and nobody said that its parts fit together.
-AGGREGATE = TWO + """relation part(Item, Item) contributes aggregation
+AGGREGATE = (
+    TWO
+    + """relation part(Item, Item) contributes aggregation
 part = extra -> root
 certificate ok(w: Item) { issuer any premises paper(w) claims status(w) is accepted, coverage(w) }
 update take_in operation accept by ana { emit paper(root) set status(root) := accepted issue ok(root) }
 """
+)
 
 
 def violator(label: str) -> str:

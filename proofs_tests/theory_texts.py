@@ -102,13 +102,16 @@ def swap(theory: Path, first: str, second: str) -> None:
 
 
 def rename_everything(theory: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Every definition that packages cannot name, and every clause label, gets another name everywhere. Returns both tables."""
+    """Every definition and every clause label that packages cannot name gets another name everywhere. Returns both tables.
+
+    Packages name exported definitions, and the labels of findings (`allow uncovered_root …`).
+    """
     found = list(declarations(theory))
     names = {d.name: f"notion_{i}" for i, d in enumerate(found) if d.kind == "definition" and not d.exported}
-    labels = {d.name: f"clause {i}" for i, d in enumerate(found) if d.kind != "definition"}
+    labels = {d.name: f"clause_{i}" for i, d in enumerate(found) if d.kind not in {"definition", "finding"}}
     for file in sorted(theory.glob("*.icore")):
         text = file.read_text(encoding="utf-8")
-        for kind in CLAUSES:
+        for kind in set(CLAUSES) - {"finding"}:
             text = re.sub(rf'^{kind} "([^"]*)"', lambda m: f'{m[0].partition(chr(34))[0]}"{labels[m[1]]}"', text, flags=re.MULTILINE)
         code = re.compile(r'"[^"]*"|#[^\n]*|\b(?:' + "|".join(names) + r")\b")
         text = code.sub(lambda m: names.get(m[0], m[0]), text)

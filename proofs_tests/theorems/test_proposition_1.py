@@ -14,13 +14,14 @@ from icore_kernel.verdict import Report, Result, Verdict
 CHECKOUT = Path(__file__).resolve().parents[2]
 PIPELINE = CHECKOUT / "examples" / "release_pipeline.icore"
 STARTER = CHECKOUT / "icore_kernel" / "starter.icore"
+CHEAP = ("dependency_ladder", "decompose_and_solve", "incident_response", "code_change", "literature_answer", "repair_verification")
 
 
 def result(report: Report, name: str) -> Result:
     return next(r for r in report.results if r.name == name)
 
 
-@pytest.mark.parametrize("file", [PIPELINE, STARTER])
+@pytest.mark.parametrize("file", [PIPELINE, STARTER, *(CHECKOUT / "examples" / f"{name}.icore" for name in CHEAP)])
 def test_every_audited_state_is_sound_and_w_is_never_empty(file: Path, theory: Path) -> None:
     soundness = result(api.check(api.load(file, theory=theory)), "soundness")
     assert soundness.verdict is Verdict.HOLDS
