@@ -1,4 +1,4 @@
-"""The command line: `icore check`, `explore`, `graph`, `fmt`, `init`.
+"""The command line: `icore check`, `explore`, `stable`, `graph`, `fmt`, `init`.
 
 Only click is imported at start, so that `icore --help` answers at once; each command imports what it needs when it runs.
 Exit statuses are those of `verdict.ExitStatus`; usage errors are wrong input (2).
@@ -251,6 +251,36 @@ def export(file: Path, settings: dict[str, str], peer: str, output: Path | None,
     from icore_kernel.cli_export import export_file
 
     return export_file(file, peer, settings, theory, output)
+
+
+@cli.command()
+@click.argument("file", metavar="FILE", type=_path)
+@_set
+@click.option("--html", metavar="PATH", type=_path, help="Write a page that draws the fork and steps through both sides.")
+@click.option("--solver-time", metavar="S", type=float, default=10.0, show_default=True, callback=_seconds, help="Seconds for the solver.")
+@_format
+@_max_states
+@_max_depth
+@_timeout
+@_max_memory
+@_theory
+def stable(
+    file: Path,
+    settings: dict[str, str],
+    html: Path | None,
+    solver_time: float,
+    form: str,
+    max_states: int | None,
+    max_depth: int | None,
+    timeout: float | None,
+    max_memory: int | None,
+    theory: Path | None,
+) -> int:
+    """Whether the order of events matters in FILE: termination, order stability, and every pair of updates."""
+    from icore_kernel.cli_stable import stable_file
+
+    limits = _limits(max_states, max_depth, timeout, max_memory, None, None)
+    return stable_file(file, settings, theory, limits, solver_time, html, as_json=form == "json")
 
 
 @cli.command()

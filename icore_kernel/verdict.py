@@ -95,8 +95,8 @@ class Fork:
 class Cell:
     """One row of the matrix of update pairs: forks of two schemas, `choice` or order, by what became of them.
 
-    `everywhere`: proved independent in every feasible state, not only where reached; `condition`: where not, one feasible state in
-    which they conflict, as field = value.
+    `everywhere`: proved independent in every feasible state, not only where reached; `condition`: where not, two
+    occurrences and the values with which they conflict.
     """
 
     first: str

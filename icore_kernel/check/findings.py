@@ -20,10 +20,11 @@ def findings(system: System, exploration: Exploration, where: Places, more: Iter
         found.extend(_updates(system, exploration, where))
         found.extend(_watched(system, exploration))
         found.extend(_final(system, exploration))
-    return tuple(_allowed(system, f) for f in found)
+    return tuple(allowed(system, f) for f in found)
 
 
-def _allowed(system: System, finding: Finding) -> Finding:
+def allowed(system: System, finding: Finding) -> Finding:
+    """The finding with the reason that `allow` gives, where it does."""
     for kind, subject, reason in system.allowed:
         if kind in {finding.kind, "vacuous"} and subject in {None, finding.subject}:
             return Finding(finding.kind, finding.subject, finding.message, finding.span, reason)

@@ -31,7 +31,7 @@ class OnGraph:
         self.exploration = exploration
         self.rules = rules
         self.findings: list[Finding] = []
-        self._whole: Whole | None = None
+        self.whole: Whole | None = None
 
     def decide(self, prop: Property) -> Result:
         exploration = self.exploration
@@ -48,9 +48,9 @@ class OnGraph:
         from icore_kernel.check import liveness, order
         from icore_kernel.check.whole import Whole
 
-        if self._whole is None:
-            self._whole = Whole(self.loaded.system, self.loaded.bank, self.exploration, self.rules)
-        whole = self._whole
+        if self.whole is None:
+            self.whole = Whole(self.loaded.system, self.loaded.bank, self.exploration, self.rules)
+        whole = self.whole
         match prop.kind:
             case PropertyKind.TERMINATION:
                 return order.termination(whole, prop)

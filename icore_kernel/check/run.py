@@ -47,7 +47,7 @@ def check(loaded: Loaded, *, only: Sequence[str] = (), unaudited: bool | Sequenc
         results=tuple(_expected(r, system) for r in chosen),
         findings=notes,
         obligations=tuple(sections.obligations),
-        space=_space(exploration),
+        space=space_of(exploration),
         counts=dict(system.counts),
         seconds=perf_counter() - started,
         mode=_mode_text(unaudited),
@@ -127,7 +127,8 @@ def _expected(result: Result, system: System) -> Result:
     return replace(result, verdict=Verdict.VIOLATED, detail=detail, assurance=Assurance.EXHAUSTIVE)
 
 
-def _space(exploration: Exploration) -> dict[str, object]:
+def space_of(exploration: Exploration) -> dict[str, object]:
+    """The counts of a search as a report keeps them."""
     system = exploration.system
     return {
         "states": exploration.states,

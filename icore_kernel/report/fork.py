@@ -67,7 +67,7 @@ def matrix_lines(cells: Sequence[Cell]) -> Iterator[Line]:
         part = Part.BAD if cell.not_joinable else Part.UNSURE if cell.unclassified else Part.PLAIN
         yield line(f"  {name:<{width}}  {''.join(f'{count:>14,}' for count in counts)}   ", Piece(kind, part))
         if cell.condition:
-            yield line(Piece(f"  {'':<{width}}  conflict where {cell.condition}", Part.DIM))
+            yield line(Piece(f"  {'':<{width}}  conflict: {cell.condition}", Part.DIM))
 
 
 _INDEPENDENT = ("independent everywhere", "independent where reached")
