@@ -4,6 +4,7 @@ shortest runs of the broken ones. Every expectation is written by hand; the coun
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pytest
@@ -342,6 +343,15 @@ def test_capability_assignment_has_3757_states() -> None:
     product = 9 * 9 * 9 * 5
     mixed = 4 * 4 * 4 * 2 - 2 * (2 * 2 * 2 * 1)
     assert explored("capability_assignment").states == product + mixed == 3757
+
+
+def test_the_table_of_the_readme_has_the_counts() -> None:
+    rows = re.findall(r"^\| \[(\w+)\].*\| (\w+) \| ([\d,]+) \| ([\d,]+) \| (\d+) \|$", (EXAMPLES / "README.md").read_text("utf-8"), re.M)
+    assert {name for name, *_ in rows} == {*PAPER, *FIELD, *BROKEN}
+    for name, verdict, *counts in rows:
+        found = explored(name)
+        assert [int(count.replace(",", "")) for count in counts] == [found.states, found.steps, found.depth], name
+        assert verdict == ("violated" if name in BROKEN else "holds")
 
 
 def test_ladders_of_eleven_rungs_have_more_than_a_million_states() -> None:
