@@ -16,8 +16,8 @@ _NO_RULES = Rules()
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """`states` in the order of discovery, `depth` of each; all steps of the first `expanded` of them that lead to one of `states`,
-    as (source, update, target). `cut`: why there are more states than these; None where there are not."""
+    """`states` in the order of discovery, `depth` of each; all steps of the first `expanded` of them, and those that are known
+    of the next one, as (source, update, target). `cut`: why there are more states than these; None where there are not."""
 
     states: tuple[State, ...]
     depth: tuple[int, ...]
@@ -41,3 +41,5 @@ def _steps(search: ScalarSearch, expanded: int) -> Iterator[tuple[int, int, int]
     for source in range(expanded):
         for place in range(search.start[source], search.start[source + 1]):
             yield source, search.step_update[place], search.step_target[place]
+    for place in range(search.start[expanded], len(search.step_target)):
+        yield expanded, search.step_update[place], search.step_target[place]
