@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from icore_dsl import syntax as s
 from icore_kernel.ground.evaluate import Env, Evaluator, conjuncts
+from icore_kernel.ground.possible import loops
 from icore_kernel.ground.start import Static
 from icore_kernel.ground.universe import REPORTS, Universe
 from icore_kernel.ground.values import Element, GroundingError, Value, show_value
@@ -85,18 +86,18 @@ def gather(universe: Universe, evaluator: Evaluator, covering: dict[Element, lis
     for certificate, instance in universe.certificates.items():
         decl = universe.certificate_decls[instance.schema]
         for claim in decl.claims:
-            for env in _loops(evaluator, claim.binders, claim.where, instance.args):
+            for env, where in _loops(universe, evaluator, claim.binders, claim.where, instance.args):
                 for assertion in _claimed(found, universe, evaluator, claim.assertion, env, covering):
-                    ground = Claim(certificate, assertion, claim.test, claim.value, claim.where, env)
+                    ground = Claim(certificate, assertion, claim.test, claim.value, where, env)
                     found.claims_of[certificate].append(ground)
                     found.claimed_by[assertion].append(ground)
                     found.claim[certificate, assertion].append(ground)
         for target in decl.premises:
-            for env in _loops(evaluator, target.binders, target.where, instance.args):
-                found.premises_of[certificate].append(_premise(universe, evaluator, target, env))
+            for env, where in _loops(universe, evaluator, target.binders, target.where, instance.args):
+                found.premises_of[certificate].append(_premise(universe, evaluator, target, where, env))
         for target in decl.neutralizes:
-            for env in _loops(evaluator, target.binders, target.where, instance.args):
-                premise = _premise(universe, evaluator, target, env)
+            for env, where in _loops(universe, evaluator, target.binders, target.where, instance.args):
+                premise = _premise(universe, evaluator, target, where, env)
                 if premise.target is not None:
                     found.neutralizes[certificate].append(premise)
                     found.neutralized_by[premise.target].append(certificate)
@@ -114,12 +115,17 @@ def _side(universe: Universe, sort: s.Sort) -> list[Element]:
     return [e for e in elements or () if isinstance(e, Element)]
 
 
-def _loops(evaluator: Evaluator, binders: tuple[s.Binder, ...], where: s.Expr | None, env: Env) -> Iterator[Env]:
-    """Bindings that may count. The condition may depend on the state: only its parts that are false beforehand exclude one."""
+def _loops(
+    universe: Universe, evaluator: Evaluator, binders: tuple[s.Binder, ...], where: s.Expr | None, env: Env
+) -> Iterator[tuple[Env, s.Expr | None]]:
+    """Bindings that may count, with their condition. It may depend on the state: only parts that are false beforehand exclude one."""
     parts = () if where is None else tuple(conjuncts(where))
-    for inner, _ in evaluator.bindings(binders, None, env, False):
+    for inner, inside in loops(universe, evaluator, binders, env):
         if not any(_never(evaluator, part, inner) for part in parts):
-            yield inner
+            condition = where
+            for each in inside:
+                condition = each if condition is None else s.Binary("and", each, condition, each.span)
+            yield inner, condition
 
 
 def _never(evaluator: Evaluator, part: s.Expr, env: Env) -> bool:
@@ -193,11 +199,11 @@ def _claimed(
     raise GroundingError(f"{expr.span}: {expr.name} is not something a certificate can claim")
 
 
-def _premise(universe: Universe, evaluator: Evaluator, target: s.Target, env: Env) -> Premise:
+def _premise(universe: Universe, evaluator: Evaluator, target: s.Target, where: s.Expr | None, env: Env) -> Premise:
     node = _node(universe, evaluator, target.expr, env)
     if node is not None:
-        return Premise("node", node, None, target.where, env, target.captured)
-    return Premise("formula", None, target.expr, target.where, env, target.captured)
+        return Premise("node", node, None, where, env, target.captured)
+    return Premise("formula", None, target.expr, where, env, target.captured)
 
 
 def _node(universe: Universe, evaluator: Evaluator, expr: s.Expr, env: Env) -> Element | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from icore_dsl import syntax as s
 from icore_kernel.ground.evaluate import Env, Evaluator
 from icore_kernel.ground.evidence import Evidence
+from icore_kernel.ground.possible import loops
 from icore_kernel.ground.slots import Key, Slots
 from icore_kernel.ground.universe import Universe
 from icore_kernel.ground.values import Element, GroundingError
@@ -26,7 +27,7 @@ class Targets:
         """Bindings of an item's loops, conditions aside."""
         envs: list[Env] = [env]
         for binders, _ in item.loops:
-            envs = [inner for e in envs for inner, _ in self.ev.bindings(binders, None, e, False)]
+            envs = [inner for e in envs for inner, _ in loops(self.u, self.ev, binders, e)]
         yield from envs
 
     def target(self, expr: s.Expr, env: Env) -> Key:
