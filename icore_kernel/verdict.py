@@ -130,6 +130,8 @@ class Reason:
     span: Span | None
     values: tuple[tuple[str, str], ...] = ()
     instance: str = ""
+    nearest: str = ""
+    """Where a family of alternatives failed: what the alternative that lacks least would still need."""
 
 
 @dataclass(frozen=True, slots=True)

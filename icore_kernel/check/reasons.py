@@ -5,6 +5,7 @@ from __future__ import annotations
 from icore_kernel.explore.model import State
 from icore_kernel.meaning import scalar
 from icore_kernel.meaning.explain import Failure, explain
+from icore_kernel.meaning.nearest import nearest
 from icore_kernel.system import Clause, System
 from icore_kernel.terms.node import Term, variables
 from icore_kernel.terms.show import show
@@ -14,6 +15,8 @@ from icore_kernel.verdict import Reason
 MOST_VALUES = 8
 MOST_TEXT = 400
 LONG = 160
+HIDDEN = 4
+"""What a user's state does not show (which evidence an assertion rests on) is the last thing to call missing."""
 
 
 def reasons_of(system: System, clause: Clause, state: State) -> tuple[Reason, ...]:
@@ -37,15 +40,25 @@ def _reason(system: System, clause: Clause, name: str, term: Term, state: State)
                 values = still if state[variable.index] == system.initial[variable.index] else moved
                 values[variable.name] = value_text(system, variable, state)
     text = " and ".join(parts)
-    if clause.text and (not text or len(text) > LONG):
-        text = clause.text  # a whole family of alternatives failed: what was written says more than what it expands to
     span = clause.spans[0] if clause.spans else None
-    return Reason(clause.label, text[:MOST_TEXT], span, tuple([*moved.items(), *still.items()][:MOST_VALUES]), name)
+    if not clause.text or (text and len(text) <= LONG):
+        return Reason(clause.label, text[:MOST_TEXT], span, tuple([*moved.items(), *still.items()][:MOST_VALUES]), name)
+    # A whole family of alternatives failed: what was written says more than what it expands to, and what is missing most.
+    lacking = nearest(term, state, lambda leaf: 1 if all(system.fields[v.index].root for v in variables(leaf)) else HIDDEN)
+    needs = " and ".join(_leaf(system, part, wanted) for part, wanted in lacking)
+    read = {v.name: value_text(system, v, state) for part, _ in lacking for v in variables(part) if system.fields[v.index].root}
+    rest = {k: v for k, v in [*moved.items(), *still.items()] if k not in read}
+    shown = [*read.items(), *rest.items()][: max(len(read), 4)][:MOST_VALUES]
+    return Reason(clause.label, clause.text[:MOST_TEXT], span, tuple(shown), name, needs[:MOST_TEXT])
 
 
 def _said(system: System, failure: Failure) -> str:
-    said = show(failure.term, lambda v, code: name_of(system, v, code), MOST_TEXT)
-    return said if failure.wanted else f"not ({said})"
+    return _leaf(system, failure.term, failure.wanted)
+
+
+def _leaf(system: System, term: Term, wanted: bool) -> str:
+    said = show(term, lambda v, code: name_of(system, v, code), MOST_TEXT)
+    return said if wanted else f"not ({said})"
 
 
 def value_text(system: System, variable: Variable, state: State) -> str:

@@ -154,6 +154,7 @@ def _reason(reason: Reason) -> Record:
         "text": reason.text,
         "span": _span(reason.span),
         "instance": reason.instance,
+        "nearest": reason.nearest,
         "values": dict(reason.values),
     }
 

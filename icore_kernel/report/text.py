@@ -170,6 +170,8 @@ def _reason(reason: Reason) -> Iterator[Line]:
     yield line("  fails  ", Piece(f"{reason.label}{at}", Part.STRONG), where)
     for text in reason.text.splitlines():
         yield line(f"         {text}")
+    if reason.nearest:
+        yield line("         lacks ", reason.nearest)
     width = max((len(name) for name, _ in reason.values), default=0)
     for name, value in reason.values:
         yield line(f"         {name:<{width}} = {value}")
