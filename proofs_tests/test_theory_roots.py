@@ -75,6 +75,9 @@ def test_its_own_failure_is_no_evidence_for_the_removal_of_a_root(theory: Path) 
     assert found.holds(state, "leans", "read(s)", "s") and not found.holds(state, "leans", "dropped(s)", "s")
     assert found.infeasible(state) == ()  # the marker is justified as an assertion …
     assert not found.holds(state, "off", "s") and found.holds(state, "effective", "s")  # … and takes no root away
+    looked = found.after("fail(s)", "drop_seen(s)")  # a premise that reads the status says the same without a certificate
+    assert found.infeasible(looked) == () and not found.holds(looked, "off", "s")
+    assert found.holds(found.after("finish(s)", "drop_seen(s)"), "off", "s")  # closed is no failure
     assert found.holds(found.after("drop(s)", start=state), "off", "s")  # with a reason of another kind it does
 
 
