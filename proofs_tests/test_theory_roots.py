@@ -75,6 +75,8 @@ def test_its_own_failure_is_no_evidence_for_the_removal_of_a_root(theory: Path) 
     assert found.holds(state, "leans", "read(s)", "s") and not found.holds(state, "leans", "dropped(s)", "s")
     assert found.infeasible(state) == ()  # the marker is justified as an assertion …
     assert not found.holds(state, "off", "s") and found.holds(state, "effective", "s")  # … and takes no root away
+    rest = found.after("drop_failed(s)", start=found.after("fail(s)", start=accepted(found, "r", "c1", "c2", "z", "x", "y")))
+    assert found.infeasible(rest) == () and found.not_accept(rest) == ("Acc(2)", "Acc(3)")  # no success by dropping what failed
     looked = found.after("fail(s)", "drop_seen(s)")  # a premise that reads the status says the same without a certificate
     assert found.infeasible(looked) == () and not found.holds(looked, "off", "s")
     assert found.holds(found.after("finish(s)", "drop_seen(s)"), "off", "s")  # closed is no failure
@@ -87,6 +89,7 @@ def test_a_root_is_discharged_by_its_own_acceptance_on_valid_evidence(theory: Pa
     one = accepted(found, "c1")
     assert found.those(one, "soundly", WORK) == {"c1"} and found.those(one, "Dis", WORK) == set()  # covering is not discharging
     assert found.those(accepted(found, "r"), "Dis", WORK) == {"r"}
+    assert found.infeasible(accepted(found, "r", "x", "z")) == ()  # x and z are accepted for their roots, and cover nothing else
     assert found.those(found.after("take_in_silently(r)"), "Dis", WORK) == set()
 
 

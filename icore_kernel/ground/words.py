@@ -119,8 +119,11 @@ def holds(p: Primitives, assertion: Value) -> Value:
         case "relation":
             return p.relation(str(work), args[1], args[2])
         case "coverage":
+            root = args[1]
+            if not (isinstance(root, Element) and p.u.works[root].required):
+                return False  # Cov holds required roots only, whatever a certificate claims
             accepted = p.alg.equal(_work_slot(p, "status", work), p.u.statuses["accepted"])
-            return p.alg.all_of([present(p, work), present(p, args[1]), accepted, p.closure("cov", True, args[1], work, True)])
+            return p.alg.all_of([present(p, work), present(p, root), accepted, p.closure("cov", True, root, work, True)])
         case "compatibility" | "failure":
             return p.any_active(assertion)
         case "removal":
