@@ -17,11 +17,13 @@ import numpy as np
 from icore_kernel.explore import _kernel, judge
 from icore_kernel.explore.block_search import initial_blocks
 from icore_kernel.explore.blocks import Words
+from icore_kernel.explore.checkpoint import Folder
 from icore_kernel.explore.judge import roles
 from icore_kernel.explore.layout import Layout, lay_out
 from icore_kernel.explore.memory import resident, show_size
 from icore_kernel.explore.model import LEGALITY, Exploration, FinalityBreak, Mode, Path, Rules, State, StepGraph, Watchlist
 from icore_kernel.explore.native_finality import finality
+from icore_kernel.explore.native_kept import Kept
 from icore_kernel.explore.native_tables import EXPAND, LOOK, Measured, Tables
 from icore_kernel.explore.tally import Clock, Stop, Tally
 from icore_kernel.system import System
@@ -113,6 +115,14 @@ class NativeSearch:
         self.levels: list[int] = []
         self._turn = turn
         """Blocks a call, where it is fixed."""
+        self._kept = self._keeping()
+
+    def _keeping(self) -> Kept | None:
+        asked = self.rules.checkpoints
+        if asked is None:
+            return None
+        folder = Folder.of(asked, self.system, self.watchlist, self.rules, self.mode, "native", more=1)
+        return Kept(folder, self.search, self.layout.words)
 
     def _new(self) -> object:
         tables, rules = self.tables, self.rules
@@ -136,6 +146,8 @@ class NativeSearch:
             self._search()
         except Stop as stop:
             stopped = stop.reason
+            if self._kept is not None:
+                self._kept.write()
         except KeyboardInterrupt:
             stopped = "interrupted"
         # What was found is looked at, whatever ended the search.
@@ -160,29 +172,55 @@ class NativeSearch:
         return self.tally.conclude(self.mode, "native", self.levels, self.store, stopped, final, graph, self.clock.seconds)
 
     def _search(self) -> None:
-        for words in initial_blocks(self.system, self.layout, 2**14):
-            self.clock.check()
-            self._heed(_kernel.admit(self.search, np.ascontiguousarray(words)))
+        going_on = self._begun()
         blocks = self._turn or 1
-        while True:
-            size = _kernel.begin_level(self.search)
-            if not size:
-                return
-            depth = len(self.levels)
-            self.levels.append(size)
-            if depth == 0:
-                self._heed(_kernel.look(self.search))
+        while going_on or self._next_level():
+            going_on = False
+            size, depth = self.levels[-1], len(self.levels) - 1
             if depth == self.rules.max_depth:
                 raise Stop(f"max-depth {self.rules.max_depth}")
             status = Status.MORE.value
             while status == Status.MORE.value:
+                if self._kept is not None:
+                    self._kept.mark(self.levels)
                 states, steps, *_ = _kernel.totals(self.search)
                 self.clock.check(states, steps, size, depth)
                 begun = perf_counter()
                 status = _kernel.advance(self.search, blocks)
                 self._heed(status)
-                if self._turn is None:
+                if self._turn is None and status == Status.MORE.value:
                     blocks = max(1, min(2 * blocks, int(blocks * _TURN / max(1e-6, perf_counter() - begun))))
+        if self._kept is not None:
+            self._kept.mark(self.levels)
+            self._kept.write()
+
+    def _begun(self) -> bool:
+        """Whether a level is under way, as a checkpoint says; else the search begins with the initial states."""
+        if self._kept is not None:
+            try:
+                self.levels = self._kept.begun()
+            except MemoryError:
+                raise Stop(self._exhausted()) from None
+            if self.levels:
+                return True
+            self._kept.mark([])
+        for words in initial_blocks(self.system, self.layout, 2**14):
+            self.clock.check()
+            self._heed(_kernel.admit(self.search, np.ascontiguousarray(words)))
+        return False
+
+    def _next_level(self) -> bool:
+        size = _kernel.begin_level(self.search)
+        if not size:
+            return False
+        self.levels.append(size)
+        if len(self.levels) == 1:
+            self._heed(_kernel.look(self.search))
+        return True
+
+    def _exhausted(self) -> str:
+        most = self.rules.max_memory
+        return "out of memory" if most is None else f"max-memory {show_size(most)}"
 
     def _heed(self, status: int) -> None:
         match Status(status):
@@ -191,8 +229,7 @@ class NativeSearch:
             case Status.FULL:
                 raise Stop(f"max-states {self.rules.max_states}")
             case Status.EXHAUSTED:
-                most = self.rules.max_memory
-                raise Stop("out of memory" if most is None else f"max-memory {show_size(most)}")
+                raise Stop(self._exhausted())
             case Status.DUE:
                 raise Stop(_DUE)
 

@@ -5,13 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search.h"
-
 static const char CAPSULE[] = "icore search";
 
 static void free_capsule(PyObject *capsule) { search_free(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
-static Search *search_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CAPSULE); }
+Search *search_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CAPSULE); }
 
 PyObject *wrong(const char *what)
 {
@@ -201,8 +199,7 @@ static PyObject *kernel_watch(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* The search of a capsule that is ready to go; NULL with an error set. */
-static Search *ready(PyObject *capsule)
+Search *ready(PyObject *capsule)
 {
     Search *search = search_of(capsule);
     if (search && (!search->pending_words || !search->stops || (search->judging && !search->programs[JUDGE].planes))) {
@@ -496,6 +493,10 @@ static PyMethodDef METHODS[] = {
     {"steps", kernel_steps, METH_VARARGS, "steps(search, numbers) -> (rows, updates, targets)"},
     {"values", kernel_values, METH_VARARGS, "values(search, which, numbers) -> words"},
     {"edges", kernel_edges, METH_O, "edges(search) -> (counts, updates, targets)"},
+    {"origins", kernel_origins, METH_VARARGS, "origins(search, begin, end) -> (parents, infeasible)"},
+    {"put", kernel_put, METH_VARARGS, "put(search, words, parents, infeasible) -> whether there was room"},
+    {"counted", kernel_counted, METH_O, "counted(search) -> row"},
+    {"recount", kernel_recount, METH_VARARGS, "recount(search, row)"},
     {"components", kernel_components, METH_VARARGS, "components(start, target, component) -> how many"},
     {"condense", kernel_condense, METH_VARARGS,
      "condense(start, target, component, count, classes, size, bottom, one_bottom, one_class, longest)"},

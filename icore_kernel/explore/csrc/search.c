@@ -270,8 +270,8 @@ static inline __attribute__((always_inline)) void step_ahead(Search *search, con
     search->ahead[search->ahead_count++] = (Candidate){hash, edge, (uint32_t)number * BLOCK + (uint32_t)row};
 }
 
-/* Which moves have a successor in each row. */
-static size_t find_enabled(Search *search)
+/* Which moves have a successor in each row; when `counting`, how many successors that are. */
+static size_t find_enabled(Search *search, bool counting)
 {
     const Program *expand = &search->programs[EXPAND];
     const int count = search->block.count, across = search->enabled_words;
@@ -292,7 +292,7 @@ static size_t find_enabled(Search *search)
                 memset(rows, 0, sizeof rows);
             for (int row = 0; row < 64 && group * 64 + row < count; row++) {
                 out[(size_t)row * (size_t)across] = rows[row];
-                total += (size_t)__builtin_popcountll(rows[row]);
+                if (counting) total += (size_t)__builtin_popcountll(rows[row]);
             }
         }
     }
@@ -340,6 +340,10 @@ static void take_all_steps(Search *search, bool edges)
         take_steps(search, 3, edges, false);
     else if (search->k == 4)
         take_steps(search, 4, edges, false);
+    else if (search->k == 5)
+        take_steps(search, 5, edges, false);
+    else if (search->k == 6)
+        take_steps(search, 6, edges, false);
     else
         take_steps(search, search->k, edges, false);
 }
@@ -350,7 +354,7 @@ static bool expand_block(Search *search, bool edges)
     run_program(&search->programs[EXPAND], search->block.words, search->k, search->block.count, search->block.numbers, 0);
     memset(search->block.productive, 0, sizeof search->block.productive);
     search->ahead_count = search->pending_count = 0;
-    const size_t total = find_enabled(search);
+    const size_t total = find_enabled(search, edges);
     if (edges) {
         const size_t room = search->block_edges.room;
         if (!room_for_edges(&search->block_edges, total)) return false;

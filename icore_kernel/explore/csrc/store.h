@@ -44,10 +44,14 @@ static inline uint64_t mix(uint64_t x)
     return x ^ x >> 32;
 }
 
+/* Each word goes its own way, so that they are mixed side by side. */
 static inline uint64_t hash_of(const uint64_t *words, const int k)
 {
-    uint64_t hash = words[0];
-    for (int word = 1; word < k; word++) hash = (mix(hash) ^ words[word]) + 0x165667B19E3779F9u;
+    uint64_t hash = words[0], factor = 0x165667B19E3779F9u;
+    for (int word = 1; word < k; word++, factor += 0x27D4EB2F165667C6u) {
+        const uint64_t spread = words[word] * factor;
+        hash += spread ^ (spread >> 32 | spread << 32) * 0x9E3779B97F4A7C15u;
+    }
     return mix(hash);
 }
 
@@ -102,8 +106,11 @@ static inline uint32_t find_state(const Store *store, const uint64_t *words, con
 static inline void expect_state(const Store *store, const int k, uint64_t hash)
 {
     const uint32_t entry = store->slots[slot_of(store, hash)];
-    if (entry && !((entry ^ tag_of(store, hash)) & ~number_mask(store)))
-        __builtin_prefetch(state_words(store, (entry & number_mask(store)) - 1, k));
+    if (entry && !((entry ^ tag_of(store, hash)) & ~number_mask(store))) {
+        const uint64_t *words = state_words(store, (entry & number_mask(store)) - 1, k);
+        __builtin_prefetch(words);
+        if (k > 1) __builtin_prefetch(words + k - 1);
+    }
 }
 
 static inline void expect_slot(const Store *store, uint64_t hash) { __builtin_prefetch(store->slots + slot_of(store, hash)); }

@@ -1,0 +1,143 @@
+"""The kernel's passes over step graphs against plain Python, and its tables when they are wrong."""
+
+from __future__ import annotations
+
+from array import array
+from random import Random
+
+import pytest
+from systems_by_hand import Draft, counters
+
+from icore_kernel.explore.model import LEGALITY, Audited, Rules, StepGraph, Watchlist
+from icore_kernel.explore.search import has_kernel
+from icore_kernel.rewriting import condense as plain
+from icore_kernel.rewriting.graph import productive
+from icore_kernel.system import Clause, System
+
+if not has_kernel():
+    pytest.skip("the C kernel is not installed", allow_module_level=True)
+
+from icore_kernel.explore import _kernel
+from icore_kernel.explore.native import NativeSearch
+from icore_kernel.explore.tally import Clock
+
+
+def random_graph(random: Random) -> StepGraph:
+    states = random.randint(0, 40)
+    start, update, target = array("q", [0]), array("i"), array("i")
+    spread = random.choice((2, 5, 40))
+    for state in range(states):
+        for _ in range(random.choice((0, 0, 1, 1, 2, 5))):
+            update.append(random.randrange(7))
+            target.append(min(states - 1, max(0, state + random.randint(-1, spread))))
+        start.append(len(target))
+    return StepGraph(start, update, target)
+
+
+def test_components_and_the_pass_upwards_are_those_of_plain_python() -> None:
+    several = 0
+    for seed in range(300):
+        random = Random(seed)
+        graph = random_graph(random)
+        quotient = productive(graph, (0,) if len(graph.start) > 1 else ())
+        rows = [array(kind, list(row)) for kind, row in zip("qi", (quotient.start, quotient.target), strict=True)]
+        states = quotient.states
+        component = array("i", bytes(4 * states))
+        count = _kernel.components(*rows, component)
+        expected, sizes = plain.components(*rows)
+        assert (list(component), count) == (list(expected), len(sizes))
+        classes = None if seed % 2 else array("i", [random.randrange(3) for _ in range(states)])
+        out = [array(kind, bytes(width * count)) for kind, width in (("i", 4), ("b", 1), ("i", 4), ("i", 4), ("q", 8))]
+        _kernel.condense(*rows, component, count, classes, *out)
+        wanted = plain.condense(quotient, classes)
+        found = [list(row) for row in out]
+        assert found == [list(row) for row in (wanted.size, wanted.bottom, wanted.one_bottom, wanted.one_class, wanted.longest)]
+        several += count > 1 and max(sizes) > 1
+    assert several > 60
+
+
+def test_stutters_are_left_out_and_rows_are_turned_round() -> None:
+    for seed in range(100):
+        graph = random_graph(Random(seed))
+        start, update, target = (array(k, list(row)) for k, row in zip("qii", (graph.start, graph.update, graph.target), strict=True))
+        wanted = productive(graph, ())
+        sources = sorted((target[p], s) for s in range(len(start) - 1) for p in range(start[s], start[s + 1]))
+        back, source = array("q", bytes(8 * len(start))), array("i", bytes(4 * len(target)))
+        _kernel.reverse(start, target, back, source)
+        assert [(s, source[p]) for s in range(len(start) - 1) for p in range(back[s], back[s + 1])] == sources
+        left = _kernel.productive(start, update, target, start, update, target)
+        assert (list(start), list(update)[:left], list(target)[:left]) == tuple(map(list, (wanted.start, wanted.update, wanted.target)))
+
+
+@pytest.mark.parametrize(
+    ("start", "target"),
+    [([1, 1], []), ([0, 2], [0]), ([0, 1], [1]), ([0, 1], [-1]), ([0, 2, 1], [0]), ([], [])],
+    ids=["begins late", "ends late", "no such state", "negative", "falling", "no row"],
+)
+def test_what_is_no_graph_is_refused(start: list[int], target: list[int]) -> None:
+    with pytest.raises(ValueError, match="compressed rows"):
+        _kernel.components(array("q", start), array("i", target), array("i", bytes(400)))
+    with pytest.raises(ValueError, match="too short"):
+        _kernel.components(array("q", [0, 0, 0]), array("i"), array("i", [0]))
+    with pytest.raises(ValueError, match="not the components"):
+        _kernel.condense(array("q", [0, 1, 1]), array("i", [1]), array("i", [0, 1]), 2, None, *[bytearray(16) for _ in range(5)])
+
+
+# ---- tables of numbers, some of them wrong -------------------------------------------------------------------------
+
+
+def judged() -> System:
+    draft = Draft(*[(0, 2)] * 4, *[(0, 4)] * 20)
+    bank = draft.bank
+    full = bank.conj([draft.is_(2, i) for i in range(3)])
+    clauses = (Clause("A.4(1)", bank.not_(full)), Clause("A.4(2)", bank.lt(draft.x(23), draft.n(4))))
+    swap = draft.update("swap", bank.true, (0, draft.x(1)), (1, draft.x(0)), before=(Clause("6", bank.le(draft.x(3), draft.n(1))),))
+    ticks = [draft.tick(i) for i in (0, 1, 2, 3, 23)]
+    return draft.system([*ticks, swap], feasibility=clauses)
+
+
+def test_wrong_tables_are_refused_or_harmless() -> None:
+    # One number of one table at a time is replaced. Whatever is not refused runs to its bound and gives some answer.
+    random = Random(1)
+    refused = ran = 0
+    for system in (judged(), counters(4, 3)):
+        for _ in range(400):
+            stop_on = frozenset({LEGALITY}) if random.random() < 0.3 else frozenset()
+            rules = Rules(max_states=3000, keep_graph=random.random() < 0.5, stop_on=stop_on)
+            search = NativeSearch(system, Watchlist(), rules, Audited(), Clock(rules))
+            tables = search.tables
+            programs = [row for program in tables.programs.values() for row in (program.gates, program.loads, program.kept)]
+            row = random.choice([each for each in (*programs, tables.moves, tables.values, tables.clauses, tables.stops) if len(each)])
+            place = random.randrange(len(row))
+            row[place] = random.choice((-1, 0, 1, 3, 64, 10**6, -(2**31), row[place] + 1, row[place] ^ 1))
+            try:
+                found = search._new()
+            except ValueError:
+                refused += 1
+                continue
+            assert _kernel.admit(found, b"\0" * 8 * search.layout.words) == 0
+            while _kernel.begin_level(found):
+                status = 0
+                while status == 0:
+                    status = _kernel.advance(found, 2)
+                if status != 1:
+                    break
+            assert 1 <= _kernel.totals(found)[0] <= 3000
+            ran += 1
+    assert refused > 100
+    assert ran > 100
+
+
+def test_a_search_that_is_not_complete_does_nothing() -> None:
+    search = _kernel.new(1, 1, -1, 0)
+    for call in (lambda: _kernel.advance(search, 1), lambda: _kernel.begin_level(search), lambda: _kernel.admit(search, b"\0" * 8)):
+        with pytest.raises(ValueError, match="not complete"):
+            call()
+    with pytest.raises(ValueError, match="no such program"):
+        _kernel.program(search, 9, 1, 0, b"", b"", b"")
+    with pytest.raises(ValueError, match="out of range"):
+        _kernel.new(0, 1, -1, 0)
+    with pytest.raises(IndexError):
+        _kernel.state(search, 0)
+    with pytest.raises(ValueError):
+        _kernel.advance(object(), 1)
