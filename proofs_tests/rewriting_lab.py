@@ -113,8 +113,7 @@ def system_of(edges: Edges, names: Sequence[Name], bank: TermBank, kinds: Sequen
         value = bank.lookup(x, [to.get(s, 0) for s in range(state.domain.size)])
         kind = kinds[number] if kinds else Kind.ORDINARY
         actor = "environment" if kind is Kind.ENVIRONMENT else "ana"
-        updates.append(
-            GroundUpdate(schema, binding, actor, schema, kind, bank.member(x, to) if to else bank.false, bank.true, bank.true, (Write(state, value),))
-        )
+        when = bank.member(x, to) if to else bank.false
+        updates.append(GroundUpdate(schema, binding, actor, schema, kind, when, bank.true, bank.true, (Write(state, value),)))
     initially = bank.member(x, {0, *free})
     return System("Lab", "1", (state,), (0,), (state,) if free else (), initially, tuple(updates), has_obligations=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -42,7 +43,7 @@ def conflicts(system: System, a: int, b: int, states: list[State]) -> list[State
 
 
 def test_every_state_one_by_one_agrees() -> None:
-    answers = {answer: 0 for answer in Independent}
+    answers = dict.fromkeys(Independent, 0)
     proved = conditions = 0
     for seed in range(60):
         system = random_system(Random(seed))
@@ -73,7 +74,7 @@ def test_every_state_one_by_one_agrees() -> None:
 
 def test_known_beforehand_where_every_committable_step_is_legal() -> None:
     """commute.Pair against every state of systems without legality: what commutes never conflicts, what clashes always does."""
-    counts = {pair: 0 for pair in Pair}
+    counts = dict.fromkeys(Pair, 0)
     for seed in range(80):
         random = Random(seed)
         system = random_system(random)
@@ -98,9 +99,7 @@ def test_known_beforehand_where_every_committable_step_is_legal() -> None:
 
 
 def _bare(update: GroundUpdate) -> GroundUpdate:
-    return GroundUpdate(
-        update.schema, update.binding, update.actor, update.operation, Kind.ORDINARY, update.when, update.requires, update.defined, update.writes
-    )
+    return replace(update, kind=Kind.ORDINARY, before=(), after=())
 
 
 def test_a_clause_of_feasibility_that_two_updates_share() -> None:

@@ -145,11 +145,13 @@ SYSTEMS = {
     ),
     # aA -> empty, Aa -> empty on aAaAa: the overlaps aAa and AaA join; the word reduces to a.
     "free_group": Known(
-        "R. V. Book, F. Otto, String-Rewriting Systems (1993), free groups", "aAaAa", strings(("aA", ""), ("Aa", "")), True, True, True, True, 1
+        "R. V. Book, F. Otto, String-Rewriting Systems (1993), free groups", "aAaAa", strings(("aA", ""), ("Aa", "")),
+        True, True, True, True, 1,
     ),
     # ba -> ab on bbaa: sorting by neighbours; the longest path is the number of inversions, 4, whatever the order.
     "inversions": Known(
-        "D. E. Knuth, The Art of Computer Programming 3 (1973), section 5.1.1, inversions", "bbaa", strings(("ba", "ab")), True, True, True, True, 1
+        "D. E. Knuth, The Art of Computer Programming 3 (1973), section 5.1.1, inversions", "bbaa", strings(("ba", "ab")),
+        True, True, True, True, 1,
     ),
     # ab -> a, ba -> b on aba: aa or (by ba first) ab, then a; aa and a are normal and differ.
     "overlap": Known(
@@ -157,7 +159,9 @@ SYSTEMS = {
         strings(("ab", "a"), ("ba", "b")), True, True, False, False, 2,
     ),
     # Five black, four white: the parity of the white ones never changes, so the last bean is black.
-    "coffee_can": Known("D. Gries, The Science of Programming (1981), the coffee can problem", (5, 4), coffee_can, True, True, True, True, 1),
+    "coffee_can": Known(
+        "D. Gries, The Science of Programming (1981), the coffee can problem", (5, 4), coffee_can, True, True, True, True, 1
+    ),
     # A path of four vertices, two chips on vertex 1: fewer chips than edges, so it ends, and in one way only.
     "chip_firing_ends": Known(
         "A. Björner, L. Lovász, P. W. Shor, Chip-firing games on graphs, European Journal of Combinatorics 12 (1991), theorems 2.1, 3.3",
@@ -180,8 +184,10 @@ SYSTEMS = {
         "Church-Rosser theorems, JACM 20 (1973)", (3, 2), triples, True, True, True, True, 1,
     ),
     # Both guards hold for x = y and both commands give the same.
-    "maximum": Known("E. W. Dijkstra, Guarded commands, CACM 18 (1975), the maximum of two numbers", (3, 3, None), maximum, True, True, True, True, 1),
-}
+    "maximum": Known(
+        "E. W. Dijkstra, Guarded commands, CACM 18 (1975), the maximum of two numbers", (3, 3, None), maximum, True, True, True, True, 1
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("made", [in_rows, in_numpy], ids=["plain", "numpy"])

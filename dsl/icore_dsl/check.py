@@ -9,7 +9,7 @@ from icore_dsl.check_certificates import Certificates
 from icore_dsl.check_declarations import Declarations
 from icore_dsl.check_definitions import Definitions
 from icore_dsl.check_formulas import Formulas
-from icore_dsl.check_properties import Properties
+from icore_dsl.check_properties import Properties, name_of
 from icore_dsl.check_relations import Relations
 from icore_dsl.check_updates import Updates
 from icore_dsl.check_views import Views
@@ -142,6 +142,8 @@ class Whole:
         self.once: dict[str, Span] = {}
 
     def package(self, modules: tuple[Module, ...]) -> None:
+        checks = [decl for module in modules for decl in module.decls if isinstance(decl, CheckDecl)]
+        self.properties.checked = [name_of(item, True) for decl in checks for item in decl.items]
         for module in modules:
             for decl in module.decls:
                 self._declaration(decl)

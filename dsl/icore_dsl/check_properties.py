@@ -65,6 +65,8 @@ class Properties:
         self.formulas = declarations.formulas
         self.names = declarations.names
         self.found = declarations.found
+        self.checked: list[str] = []
+        """Names of the results of all `check` declarations."""
 
     def property(self, decl: PropertyDecl) -> None:
         self.formulas.condition(decl.formula, {}, f"`{decl.kind} {decl.name}`")
@@ -166,7 +168,7 @@ class Properties:
             self.found.add(R017, self.found.word(decl.span, decl.kind), f"there is no kind of finding `{decl.kind}`", hint)
 
     def expect(self, decl: ExpectDecl) -> None:
-        known = [*self.names.results, *STANDING]
+        known = [*self.names.results, *STANDING, *self.checked]
         if decl.name not in known:
             span = self.found.word(decl.span, decl.name)
             self.found.add(R018, span, f"nothing that is checked is called `{decl.name}`", near(decl.name, known))
@@ -228,6 +230,16 @@ class Properties:
             self.found.add(
                 R009, name.span, f"there is no agent and no role `{name.id}`", near(name.id, [*self.names.those("agent"), *REPAIRERS])
             )
+
+
+def name_of(item: CheckItem, several: bool) -> str:
+    """What a result is called: `order stability given assign.m on status` where a package asks for `several`, else `order stability`."""
+    name = item.what
+    if several and item.given:
+        name += " given " + ", ".join(" or ".join(path.id for path in alternatives) for alternatives in item.given)
+    if several and item.on:
+        name += " on " + ", ".join(word.id for word in item.on)
+    return name
 
 
 def parts_of(decl: UpdateDecl) -> list[str]:

@@ -132,7 +132,9 @@ def _waits(system: System, said: str, update: GroundUpdate, state: State) -> Rea
 def refusals(system: System, state: State) -> str:
     """What was attempted in the state and refused, by which clause."""
     found = [f"{system.updates[u].name} by {label}" for u, label in judge.refused(system, Audited(), state)]
-    return f"refused there: {', '.join(found[:4])}{', …' if len(found) > 4 else ''}" if found else "nothing was attempted there"
+    if not found:
+        return "nothing was refused there: let an update take the work up, fail it honestly, or certify that it is stuck"
+    return f"refused there: {', '.join(found[:4])}{', …' if len(found) > 4 else ''}"
 
 
 # ---- players -----------------------------------------------------------------------------------------------------------

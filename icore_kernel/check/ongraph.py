@@ -55,8 +55,10 @@ class OnGraph:
             case PropertyKind.TERMINATION:
                 return order.termination(whole, prop)
             case PropertyKind.STABILITY:
-                self.findings.extend(order.order_findings(whole, prop))
-                return order.stability(whole, prop)
+                result = order.stability(whole, prop)
+                if result.verdict is Verdict.HOLDS:
+                    self.findings.extend(order.order_findings(whole, prop))
+                return result
             case PropertyKind.SETTLEMENT:
                 return liveness.settlement(whole, self.plan, prop)
             case PropertyKind.EVENTUALLY:

@@ -100,6 +100,10 @@ class Whole:
         return first, second, int(is_choice(one, other))
 
 
+NOBODY = "nobody"
+"""The actor of updates without one."""
+
+
 class _Kinds:
     """commute.Pair of two updates, where it may be relied on: where every committable occurrence is legal, and neither is a fault."""
 
@@ -119,7 +123,7 @@ def is_choice(a: GroundUpdate, b: GroundUpdate) -> bool:
     of one actor, that decide the same status, assignee, marker or input."""
     if not _decided(a) & _decided(b):
         return False
-    return a.schema.partition(".")[0] == b.schema.partition(".")[0] or a.actor == b.actor
+    return a.schema.partition(".")[0] == b.schema.partition(".")[0] or (a.actor == b.actor and a.actor != NOBODY)
 
 
 def _decided(update: GroundUpdate) -> set[int]:

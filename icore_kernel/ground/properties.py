@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from icore_dsl import syntax as s
+from icore_dsl.check_properties import name_of
 from icore_kernel.ground.evaluate import Env
 from icore_kernel.ground.primitives import Primitives
 from icore_kernel.ground.universe import instance_name
@@ -71,11 +72,7 @@ class Properties:
         given = tuple(tuple(name.id for name in alternatives) for alternatives in item.given)
         on = tuple(name.id for name in item.on)
         several = sum(1 for d in self.decls if isinstance(d, s.CheckDecl) for i in d.items if i.what == "order stability") > 1
-        name = item.what
-        if several and given:
-            name += " given " + ", ".join(" or ".join(alternatives) for alternatives in given)
-        if several and on:
-            name += " on " + ", ".join(on)
+        name = name_of(item, several)
         return Property(CHECKED[item.what], name, self.p.alg.bank.true, item.span, what=item.what, given=given, on=on)
 
     def _undecided(self, what: str, name: str, span: s.Span) -> Property:

@@ -132,19 +132,28 @@ def _tour(graph: Quotient, states: list[int], inside: set[int], steps: list[tupl
     """A closed walk that takes every step and visits every state it was given; at least one step long."""
     first = steps[0][0] if steps else states[0]
     walk: list[tuple[int, int]] = []
+    taken: set[int] = set()
+    seen = {first}
     at = first
+
+    def go(way: list[tuple[int, int]]) -> None:
+        nonlocal at
+        for update, target in way:
+            walk.append((update, target))
+            taken.add(update)
+            seen.add(target)
+            at = target
+
     for state, target, update in steps:
-        walk.extend(_way(graph, at, state, inside))
-        walk.append((update, target))
-        at = target
+        if update not in taken:
+            go(_way(graph, at, state, inside))
+            go([(update, target)])
     for state in visits:
-        walk.extend(_way(graph, at, state, inside))
-        at = state
+        if state not in seen:
+            go(_way(graph, at, state, inside))
     if not walk:
-        update, target = next((u, t) for u, t in graph.out(first) if t in inside)
-        walk.append((update, target))
-        at = target
-    walk.extend(_way(graph, at, first, inside))
+        go([next((u, t) for u, t in graph.out(first) if t in inside)])
+    go(_way(graph, at, first, inside))
     return first, tuple(walk)
 
 
