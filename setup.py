@@ -4,7 +4,7 @@ import sys
 
 from setuptools import Extension, find_packages, setup
 
-SOURCES = ("graph", "module", "module_graph", "planes", "search", "store")
+SOURCES = ("graph", "module", "module_graph", "module_kept", "planes", "search", "store")
 HEADERS = ("graph", "module", "planes", "search", "store")
 FOLDER = "icore_kernel/explore/csrc"
 

@@ -26,7 +26,7 @@ from icore_kernel.explore.block_search import explore_blocks
 from icore_kernel.explore.checkpoint import MANIFEST
 from icore_kernel.explore.memory import parse_size, peak, resident, show_size
 from icore_kernel.explore.model import Audited, CheckpointError, Checkpoints, Exploration, Mode, Rules, Unaudited, Watchlist
-from icore_kernel.explore.search import Engine, explore
+from icore_kernel.explore.search import Engine, explore, has_kernel
 from icore_kernel.explore.tally import Clock
 from icore_kernel.system import System
 
@@ -36,6 +36,16 @@ NOTHING = Watchlist()
 def search(system: System, rules: Rules, watchlist: Watchlist = NOTHING, mode: Mode | None = None, length: int = 3) -> Exploration:
     """The search by blocks of a few states each, so that there are many moments between two."""
     return explore_blocks(system, watchlist, rules, Audited() if mode is None else mode, Clock(rules), length=length)
+
+
+def by_kernel(system: System, rules: Rules, watchlist: Watchlist = NOTHING, mode: Mode | None = None, length: int = 1) -> Exploration:
+    """The search by the C kernel, a block at a time."""
+    from icore_kernel.explore.native import explore_native
+
+    return explore_native(system, watchlist, rules, Audited() if mode is None else mode, Clock(rules), turn=1)
+
+
+SEARCHES = [search, pytest.param(by_kernel, marks=pytest.mark.skipif(not has_kernel(), reason="no C kernel"))]
 
 
 def assert_same(found: Exploration, whole: Exploration) -> None:
@@ -64,10 +74,11 @@ def at_ask(last: int) -> Callable[[], bool]:
 # ---- stopped and resumed ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("search", SEARCHES)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(systems(), st.lists(st.integers(1, 40), min_size=1, max_size=5), st.sampled_from([Audited(), Unaudited()]))
+@given(pair=systems(), stops=st.lists(st.integers(1, 40), min_size=1, max_size=5), mode=st.sampled_from([Audited(), Unaudited()]))
 def test_a_search_stopped_anywhere_goes_on_to_the_same_answer(
-    pair: tuple[System, Watchlist], stops: list[int], mode: Mode
+    search: Callable[..., Exploration], pair: tuple[System, Watchlist], stops: list[int], mode: Mode
 ) -> None:
     system, watchlist = pair
     whole = search(system, Rules(), watchlist, mode)
@@ -81,7 +92,8 @@ def test_a_search_stopped_anywhere_goes_on_to_the_same_answer(
         assert_same(search(system, Rules(checkpoints=Checkpoints(Path(place), True)), watchlist, mode), whole)
 
 
-def test_what_stops_a_search_may_be_lifted_when_it_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("search", SEARCHES)
+def test_what_stops_a_search_may_be_lifted_when_it_goes_on(search: Callable[..., Exploration], tmp_path: Path) -> None:
     """Six counters of four values: 4096 states, a step for each counter below its end, so 6 * 3 * 4**5 = 18432; depth 18."""
     system = counters(6, 4)
     bounds = (Rules(max_states=100), Rules(max_states=1000), Rules(max_depth=9), Rules(timeout=1e-9), Rules(max_memory=1))
@@ -94,7 +106,7 @@ def test_what_stops_a_search_may_be_lifted_when_it_goes_on(tmp_path: Path) -> No
         assert sum(kept["levels"]) + kept["rest"] >= known
         known = sum(kept["levels"]) + kept["rest"]
         resume = True
-    assert known > 1500
+    assert known > 900
     found = search(system, Rules(checkpoints=Checkpoints(tmp_path, True)), length=50)
     assert (found.states, found.steps, found.depth, found.stopped) == (4096, 18432, 18, None)
 
@@ -176,19 +188,23 @@ import json, sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
 from systems_by_hand import counters
-from icore_kernel.explore.block_search import explore_blocks
+from icore_kernel.explore.{module} import {function}
 from icore_kernel.explore.model import Audited, Checkpoints, Rules, Watchlist
 from icore_kernel.explore.tally import Clock
 place = Path({place!r})
 rules = Rules(checkpoints=Checkpoints(place, (place / "checkpoint.json").exists(), every=0))
 print("begun", flush=True)
-found = explore_blocks(counters(6, 8), Watchlist(), rules, Audited(), Clock(rules), length=2000)
+found = {function}(counters(6, 8), Watchlist(), rules, Audited(), Clock(rules), {more})
 print(json.dumps([found.states, found.steps, found.depth, found.levels, [c.committed for c in found.coverage]]))
 """
 
 
-def begin(place: Path) -> subprocess.Popen[str]:
-    code = CHILD.format(tests=str(CHECKOUT / "proofs_tests"), place=str(place))
+NUMPY = {"module": "block_search", "function": "explore_blocks", "more": "length=2000"}
+NATIVE = {"module": "native", "function": "explore_native", "more": "turn=1"}
+
+
+def begin(place: Path, engine: dict[str, str]) -> subprocess.Popen[str]:
+    code = CHILD.format(tests=str(CHECKOUT / "proofs_tests"), place=str(place), **engine)
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=CHECKOUT)
     assert child.stdout is not None
     assert child.stdout.readline() == "begun\n"
@@ -202,19 +218,22 @@ def kept(place: Path) -> int:
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 @pytest.mark.parametrize("kills", [3, 20])
-def test_a_search_killed_at_random_moments_ends_with_the_same_counts(tmp_path: Path, kills: int) -> None:
+@pytest.mark.parametrize(
+    "engine", [NUMPY, pytest.param(NATIVE, marks=pytest.mark.skipif(not has_kernel(), reason="no C kernel"))], ids=["numpy", "native"]
+)
+def test_a_search_killed_at_random_moments_ends_with_the_same_counts(tmp_path: Path, engine: dict[str, str], kills: int) -> None:
     """Six counters of eight values: 8**6 = 262144 states, 6 * 7 * 8**5 steps, depth 42, each counter's step in 7 * 8**5 states."""
     random = Random(kills)
     known = [0]
     for _ in range(kills):
-        child = begin(tmp_path)
+        child = begin(tmp_path, engine)
         time.sleep(random.uniform(0, 0.12))
         child.send_signal(signal.SIGKILL)
         child.communicate()
         known.append(kept(tmp_path))
     assert known == sorted(known), "nothing that was written is lost"
     assert known[-1] > 0
-    child = begin(tmp_path)
+    child = begin(tmp_path, engine)
     said, _ = child.communicate(timeout=120)
     states, steps, depth, levels, committed = json.loads(said)
     assert (states, steps, depth, sum(levels)) == (8**6, 6 * 7 * 8**5, 42, 8**6)
@@ -285,6 +304,65 @@ def test_a_disk_that_is_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(checkpoint.os, "fsync", full)
     with pytest.raises(CheckpointError, match="cannot be written: No space left on device"):
         search(counters(4, 4), Rules(checkpoints=Checkpoints(tmp_path)))
+
+
+@pytest.mark.skipif(not has_kernel(), reason="no C kernel")
+def test_each_engine_goes_on_from_its_own(place: Path, tmp_path: Path) -> None:
+    """AUTO takes the engine that wrote the checkpoint; one that is asked for refuses the other's."""
+    system = counters(4, 4)
+    rules = Rules(checkpoints=Checkpoints(place, True, facts=(("--set", "n=4"),)))
+    with pytest.raises(CheckpointError, match="written by the engine numpy, this is native"):
+        explore(system, rules=rules, engine=Engine.NATIVE)
+    assert explore(system, rules=rules).engine == "numpy"
+    own = tmp_path / "own"
+    stopped = explore(system, rules=Rules(max_states=99, checkpoints=Checkpoints(own)))
+    assert (stopped.engine, stopped.stopped) == ("native", "max-states 99")
+    found = explore(system, rules=Rules(checkpoints=Checkpoints(own, True)))
+    assert (found.engine, found.states, found.steps) == ("native", 256, 768)
+    # The kernel keeps no steps, so a search that is to keep them is NumPy's from the start.
+    graph = tmp_path / "graph"
+    explore(system, rules=Rules(max_states=99, keep_graph=True, checkpoints=Checkpoints(graph)))
+    whole = explore(system, rules=Rules(keep_graph=True, checkpoints=Checkpoints(graph, True)))
+    assert (whole.engine, whole.states) == ("numpy", 256)
+    assert whole.graph is not None
+    assert len(whole.graph.target) == 768
+
+
+@pytest.mark.skipif(not has_kernel(), reason="no C kernel")
+def test_the_kernel_refuses_what_is_not_a_search() -> None:
+    """Rows of other lengths, a state twice, a parent after its child, counts of another search."""
+    import numpy as np
+
+    from icore_kernel.explore import _kernel
+    from icore_kernel.explore.native import NativeSearch
+
+    def fresh() -> object:
+        return NativeSearch(counters(3, 4), NOTHING, Rules(), Audited(), Clock(Rules())).search
+
+    nowhere = 2**32 - 1
+    words, parents, flags = np.arange(3, dtype=np.uint64), np.array([nowhere, 0, 1], dtype=np.uint32), np.zeros(3, dtype=np.uint8)
+    search = fresh()
+    assert _kernel.put(search, words, parents, flags)
+    assert _kernel.totals(search)[0] == 3
+    assert [int(n) for n in np.frombuffer(_kernel.origins(search, 0, 3)[0], dtype=np.uint32)] == [nowhere, 0, 1]
+    for wrong in ((words[:2], parents, flags), (words, parents[:2], flags), (words, parents, flags[:2]), (words, parents, flags)):
+        with pytest.raises(ValueError, match="put: "):
+            _kernel.put(search, *wrong)
+    with pytest.raises(ValueError, match="a parent after its state"):
+        _kernel.put(fresh(), words, parents[::-1].copy() % nowhere + 1, flags)
+    row = _kernel.counted(search)
+    _kernel.recount(search, row)
+    numbers = np.frombuffer(row, dtype=np.int64)
+    for place, value in ((0, 2), (4, 4), (5, 4), (6, -1)):
+        other = numbers.copy()
+        other[place] = value
+        with pytest.raises(ValueError, match="recount: of another search"):
+            _kernel.recount(search, other)
+    for cut in (row[:-8], row + b"\0" * 8, row[:-1], b""):
+        with pytest.raises(ValueError, match="recount: of another search"):
+            _kernel.recount(fresh(), cut)
+    with pytest.raises(ValueError, match="no such states"):
+        _kernel.origins(search, 0, 4)
 
 
 # ---- memory -------------------------------------------------------------------------------------------------------

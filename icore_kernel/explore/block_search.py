@@ -165,7 +165,7 @@ class BlockSearch:
         """States not met before, cut where `max_states` is full."""
         most = self.rules.max_states
         if most is not None:
-            room = most - self.store.total - self.pending
+            room = max(0, most - self.store.total - self.pending)
             if len(keys) > room:
                 self.full = True
                 keys, fresh = keys[:room], fresh[:room]

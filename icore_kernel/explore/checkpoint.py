@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,6 +29,14 @@ SCHEMA = "icore.checkpoint/1"
 MANIFEST = "checkpoint.json"
 _PIECE = 2**22
 """States to a write."""
+
+
+class Part(Protocol):
+    """States in a row: an array of shape (n, k), or what makes slices of one when asked."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice, /) -> Words: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,7 @@ class Folder:
     """The folder of one search. `segments`: file, states, checksum, of what the newest checkpoint names."""
 
     path: Path
+    engine: str
     identity: Mapping[str, str]
     words: int
     every: float
@@ -75,19 +84,25 @@ class Folder:
     """Seconds from `written` until the next one is due."""
 
     @staticmethod
-    def of(asked: Checkpoints, system: System, watchlist: Watchlist, rules: Rules, mode: Mode) -> Folder:
-        """CheckpointError where one is there already and is not to be resumed; OSError where the folder cannot be made."""
+    def of(
+        asked: Checkpoints, system: System, watchlist: Watchlist, rules: Rules, mode: Mode, engine: str = "numpy", more: int = 0
+    ) -> Folder:
+        """`more`: words that the engine keeps with each state, beyond its own. CheckpointError where a checkpoint is there already
+        and is not to be resumed; OSError where the folder cannot be made."""
         asked.folder.mkdir(parents=True, exist_ok=True)
         if not asked.resume and (asked.folder / MANIFEST).exists():
             raise CheckpointError(f"{asked.folder} holds a checkpoint already: resume it, or name another folder")
         identity = {**dict(asked.facts), **identity_of(system, watchlist, rules, mode)}
-        return Folder(asked.folder, identity, lay_out(system.fields).words, asked.every, asked.resume, pause=asked.every)
+        words = lay_out(system.fields).words + more
+        return Folder(asked.folder, engine, identity, words, asked.every, asked.resume, pause=asked.every)
 
     def begun(self) -> Snapshot | None:
         """What is there to go on from. CheckpointError where it does not fit or is damaged; None for a search that begins."""
         if not self.resume:
             return None
-        record = self._read()
+        record = _read(self.path)
+        if record["engine"] != self.engine:
+            raise CheckpointError(f"{self.path}: the checkpoint was written by the engine {record['engine']}, this is {self.engine}")
         for name, value in self.identity.items():
             was = record["identity"].get(name)
             if was != value:
@@ -110,7 +125,7 @@ class Folder:
         """The first is written at once, the others after some seconds; a long one waits ten times as long as it took."""
         return not self.number or time.monotonic() - self.written >= self.pause
 
-    def write(self, seed: int, mark: Mark, parts: Sequence[Words], infeasible: Sequence[Words]) -> None:
+    def write(self, seed: int, mark: Mark, parts: Sequence[Part], infeasible: Sequence[Words]) -> None:
         """A checkpoint. `parts`: all states in the order of discovery, at least those of the mark; none of them has changed
         since the checkpoint before. CheckpointError where the disk is full."""
         begun = time.monotonic()
@@ -123,7 +138,7 @@ class Folder:
         # So that a slow disk costs at most a tenth of the time.
         self.pause = min(60.0, max(self.every, 10 * (self.written - begun))) if self.every else 0.0
 
-    def _write(self, seed: int, mark: Mark, parts: Sequence[Words], infeasible: Sequence[Words]) -> None:
+    def _write(self, seed: int, mark: Mark, parts: Sequence[Part], infeasible: Sequence[Words]) -> None:
         self.number += 1
         known = sum(count for _, count, _ in self.segments)
         if mark.total > known:
@@ -133,6 +148,7 @@ class Folder:
             self.infeasible = self._segment(f"infeasible-{self.number:06}", infeasible)
         record = {
             "schema": SCHEMA,
+            "engine": self.engine,
             "identity": dict(self.identity),
             "number": self.number,
             "seed": seed,
@@ -184,17 +200,6 @@ class Folder:
                 if file.name not in named:
                     file.unlink(missing_ok=True)
 
-    def _read(self) -> dict[str, Any]:
-        try:
-            record = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise CheckpointError(f"{self.path} holds no checkpoint") from None
-        except (UnicodeDecodeError, json.JSONDecodeError) as wrong:
-            raise CheckpointError(f"{self.path / MANIFEST} is not a checkpoint: {wrong}") from wrong
-        if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-            raise CheckpointError(f"{self.path / MANIFEST} is not a checkpoint of the schema {SCHEMA}")
-        return record
-
     def _load(self, segments: Sequence[tuple[str, int, int]]) -> Words:
         words = np.zeros((sum(count for _, count, _ in segments), self.words), dtype=np.uint64)
         at = 0
@@ -210,7 +215,24 @@ class Folder:
         return words
 
 
-def _between(parts: Sequence[Words], begin: int, end: int) -> list[Words]:
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} holds no checkpoint") from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as wrong:
+        raise CheckpointError(f"{path / MANIFEST} is not a checkpoint: {wrong}") from wrong
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+        raise CheckpointError(f"{path / MANIFEST} is not a checkpoint of the schema {SCHEMA}")
+    return record
+
+
+def engine_of(path: Path) -> str:
+    """Which engine wrote the checkpoint: only the same one can go on. CheckpointError where there is none."""
+    return str(_read(path)["engine"])
+
+
+def _between(parts: Sequence[Part], begin: int, end: int) -> list[Words]:
     """States begin..end-1 of the parts put one after the other."""
     found: list[Words] = []
     at = 0
@@ -230,7 +252,7 @@ def identity_of(system: System, watchlist: Watchlist, rules: Rules, mode: Mode) 
         said = "unaudited" if mode.through is None else f"unaudited: {', '.join(sorted(mode.through))}"
     ids = [name for name, _ in (*watchlist.checks, *watchlist.seen)] + [measure.name for measure in watchlist.minimums]
     sizes = [len(watchlist.checks), len(watchlist.ends), len(watchlist.final), len(watchlist.outcomes)]
-    asked = f"{ids} {sizes} {sorted(rules.stop_on)}"
+    asked = f"{ids} {sizes} {sorted(rules.stop_on)} {rules.keep_graph}"
     domains = [(one.name, one.domain.lo, one.domain.hi) for one in system.fields]
     return {
         "the package": system.name,

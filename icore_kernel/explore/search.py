@@ -46,7 +46,7 @@ def explore(
 
     ValueError for a watchlist that uses one id twice, or a field too wide for a block search. Where NATIVE is asked for: ImportError
     without the C kernel, Unsupported for a term that it has no circuit for (AUTO then takes NumPy). CheckpointError for a folder of
-    checkpoints that does not fit; only the search by blocks writes them.
+    checkpoints that does not fit; the search in plain Python writes none.
     """
     for ids in (
         [name for name, _ in (*watchlist.checks, *watchlist.seen)],
@@ -62,7 +62,7 @@ def explore(
         except TooMany:
             pass
     # NumPy is imported only when it is needed: it takes a tenth of a second.
-    if engine is Engine.NATIVE or (engine is Engine.AUTO and rules.checkpoints is None and has_kernel()):
+    if engine is Engine.NATIVE or (engine is Engine.AUTO and has_kernel() and _by_kernel(rules)):
         from icore_kernel.explore.blasting import Unsupported
         from icore_kernel.explore.native import explore_native
 
@@ -74,3 +74,14 @@ def explore(
     from icore_kernel.explore.block_search import explore_blocks
 
     return explore_blocks(system, watchlist, rules, mode, clock)
+
+
+def _by_kernel(rules: Rules) -> bool:
+    """Whether the kernel may do it as far as checkpoints are concerned: it keeps none of steps, and each engine resumes its own."""
+    if rules.checkpoints is None:
+        return True
+    if not rules.checkpoints.resume:
+        return not rules.keep_graph
+    from icore_kernel.explore.checkpoint import engine_of
+
+    return engine_of(rules.checkpoints.folder) == "native"
