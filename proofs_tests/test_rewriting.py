@@ -10,6 +10,7 @@ from rewriting_lab import Brute, Edges, brute, in_numpy, in_rows, random_edges
 from strategies_systems import random_system
 
 from icore_kernel.check.whole import Whole
+from icore_kernel.explore import passes
 from icore_kernel.explore.model import Audited, Rules, StepGraph
 from icore_kernel.explore.search import Engine, explore
 from icore_kernel.rewriting.condense import MANY, condense
@@ -19,9 +20,18 @@ from icore_kernel.rewriting.graph import Quotient
 from icore_kernel.terms.term import TermBank
 
 Made = Callable[[Edges], tuple[StepGraph, Quotient]]
-BOTH = pytest.mark.parametrize("made", [in_rows, in_numpy], ids=["plain", "numpy"])
 BLOCKS = range(5)
 EACH = 1000
+
+
+@pytest.fixture(params=["plain", "numpy", "native"])
+def made(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Step graphs as plain arrays; as NumPy rows with the NumPy passes; as NumPy rows with the passes in C, where they were built."""
+    if request.param == "numpy":
+        monkeypatch.setattr(passes, "native", lambda: None)
+    if request.param == "native" and passes.native() is None:
+        pytest.skip("the C extension was not built")
+    return in_rows if request.param == "plain" else in_numpy
 
 
 def by_pair(a: int, b: int) -> tuple[int, int]:
@@ -46,7 +56,6 @@ def answers(edges: Edges, made: Made, kinds: list[int] | None = None) -> Brute:
     )  # fmt: skip
 
 
-@BOTH
 @pytest.mark.parametrize("block", BLOCKS)
 def test_brute_force_agrees(made: Made, block: int) -> None:
     """Five thousand systems for each engine: half of them may go round, a third compares settlements by class."""
@@ -61,7 +70,6 @@ def test_brute_force_agrees(made: Made, block: int) -> None:
     assert len(seen) >= 7, "the sample must hold systems of nearly every kind"
 
 
-@BOTH
 def test_theorem_3(made: Made) -> None:
     """On terminating systems definition 14 holds exactly when every productive local critical pair is joinable."""
     split = 0
@@ -77,7 +85,6 @@ def test_theorem_3(made: Made) -> None:
     assert 200 < split < 1800
 
 
-@BOTH
 def test_components_are_numbered_downwards_and_longest_paths_are_longest(made: Made) -> None:
     for seed in range(500):
         edges = random_edges(Random(seed), cyclic=seed % 2 == 0)
@@ -95,7 +102,6 @@ def test_components_are_numbered_downwards_and_longest_paths_are_longest(made: M
                 assert found.size[own] > 1 or any(found.longest[found.component[t]] < 0 for t in after[state])
 
 
-@BOTH
 def test_a_decisive_component_sees_several_settlements_and_each_exit_one(made: Made) -> None:
     met = apart = 0
     for seed in range(2000):
@@ -122,7 +128,6 @@ def test_a_decisive_component_sees_several_settlements_and_each_exit_one(made: M
     assert apart > 0, "some exits must start in different states of a component"
 
 
-@BOTH
 def test_above_the_limit_of_bits_nothing_is_guessed(made: Made) -> None:
     """With few or no bits a pair is counted as before, or as unclassified; never differently."""
     some = 0

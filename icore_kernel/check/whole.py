@@ -31,7 +31,7 @@ class Whole:
         self.exploration = exploration
         self.full = exploration.graph
         self.initial = tuple(range(exploration.levels[0] if exploration.levels else 0))
-        self.graph = productive(exploration.graph, self.initial)
+        self.graph = productive(exploration.graph, self.initial, exploration.stutters)
         self.walks = Walks(system, exploration, self.graph)
         self.engine = engine(exploration)
         self._rules = rules

@@ -23,7 +23,27 @@ CHUNK = 1 << 18
 """States looked at together where a pass needs the source of every step."""
 
 
+def native() -> Any:
+    """The passes in C, where the extension was built; they answer the same (proofs_tests/test_rewriting.py)."""
+    try:
+        from icore_kernel.explore import _kernel
+    except ImportError:
+        return None
+    return _kernel
+
+
+def _rows(start: IntegerRow, *others: IntegerRow) -> tuple[Rows, ...]:
+    """As the extension takes them: 64 bits for the begins of rows, 32 for states and updates."""
+    return np.ascontiguousarray(start, dtype=np.int64), *(np.ascontiguousarray(row, dtype=np.int32) for row in others)
+
+
 def without_stutters(graph: StepGraph) -> tuple[Rows, Rows, Rows]:
+    kernel = native()
+    if kernel is not None:
+        start, update, target = _rows(graph.start, graph.update, graph.target)
+        rows = np.empty_like(start), np.empty_like(update), np.empty_like(target)
+        left = kernel.productive(start, update, target, *rows)
+        return (start, update, target) if left == len(target) else (rows[0], rows[1][:left].copy(), rows[2][:left].copy())
     start, update, target = (np.asarray(row) for row in (graph.start, graph.update, graph.target))
     kept: list[Rows] = []
     degrees: list[Rows] = []
@@ -53,7 +73,10 @@ def edges_of(start: Rows, target: Rows) -> Iterator[tuple[int, int, int, Rows, R
 def condensed(
     start: IntegerRow, target: IntegerRow, classes: Sequence[int] | IntegerRow | None, tarjan: Components
 ) -> tuple[Rows, Rows, Rows, Rows, Rows, Rows]:
-    """The tables of a `Condensation` (rewriting/condense.py)."""
+    """The tables of a `Condensation` (rewriting/condense.py). `tarjan` takes what the NumPy passes cannot peel off."""
+    kernel = native()
+    if kernel is not None:
+        return _condensed_natively(kernel, start, target, classes)
     first, to = np.asarray(start), np.asarray(target)
     n = len(first) - 1
     own = np.arange(n, dtype=np.int32) if classes is None else np.asarray(classes, dtype=np.int32)
@@ -71,6 +94,19 @@ def condensed(
     same = np.arange(count, dtype=np.int32)
     _, sizes, bottom, one_bottom, one_class, longest = _peeled(rows_of, leads, same, size, classes_of)
     return component, sizes, bottom, one_bottom, one_class, longest
+
+
+def _condensed_natively(
+    kernel: Any, start: IntegerRow, target: IntegerRow, classes: Sequence[int] | IntegerRow | None
+) -> tuple[Rows, Rows, Rows, Rows, Rows, Rows]:
+    rows, to = _rows(start, target)
+    component = np.empty(len(rows) - 1, dtype=np.int32)
+    count = kernel.components(rows, to, component)
+    size, one_bottom, one_class = (np.empty(count, dtype=np.int32) for _ in range(3))
+    bottom, longest = np.empty(count, dtype=np.int8), np.empty(count, dtype=np.int64)
+    kinds = None if classes is None else np.ascontiguousarray(classes, dtype=np.int32)
+    kernel.condense(rows, to, component, count, kinds, size, bottom, one_bottom, one_class, longest)
+    return component, size, bottom, one_bottom, one_class, longest
 
 
 def _levels(start: Rows, target: Rows) -> Rows | None:
@@ -129,7 +165,14 @@ def _only(values: Rows, at: Rows) -> Rows:
 
 
 def components_of(start: Rows, target: Rows, tarjan: Components) -> tuple[Rows, Rows]:
-    """States are peeled off from the ends backwards; Tarjan takes what is left, which contains every cycle."""
+    """(component of each state, size of each). States are peeled off from the ends backwards; Tarjan takes what is left, which
+    contains every cycle."""
+    kernel = native()
+    if kernel is not None:
+        rows, to = _rows(start, target)
+        filled = np.empty(len(rows) - 1, dtype=np.int32)
+        count = kernel.components(rows, to, filled)
+        return filled, np.bincount(filled, minlength=count).astype(np.int32)
     n = len(start) - 1
     order, rest = _peel(start, target)
     component = np.full(n, -1, dtype=np.int32)

@@ -44,8 +44,10 @@ class Quotient:
             yield int(self.update[place]), int(self.target[place])
 
 
-def productive(graph: StepGraph, initial: Sequence[int]) -> Quotient:
-    """Leave the stutters out; a graph without any is taken as it is."""
+def productive(graph: StepGraph, initial: Sequence[int], stutters: int | None = None) -> Quotient:
+    """Leave the stutters out; a graph without any (`stutters`: how many, where that is known) is taken as it is."""
+    if stutters == 0:
+        return Quotient(graph.start, graph.update, graph.target, tuple(initial))
     if not isinstance(graph.start, array):
         from icore_kernel.explore import passes
 
