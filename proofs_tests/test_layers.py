@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "system": {"terms", "icore_dsl"},
     "verdict": {"icore_dsl"},
     "explore": {"terms", "meaning", "system"},
-    "prove": {"terms", "meaning", "system", "verdict"},
+    "prove": {"terms", "meaning", "system", "explore", "verdict"},
     "export": {"terms", "meaning", "system"},
     "rewriting": {"terms", "meaning", "system", "explore", "verdict"},
     "ground": {"terms", "system", "icore_dsl"},
