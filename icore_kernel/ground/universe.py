@@ -17,7 +17,6 @@ STATUSES = ("open", "ready", "blocked", "closed", "submitted", "accepted", "reje
 MARKERS = ("duplicated", "excluded", "irrelevant", "superseded")
 """The off markers of A.6."""
 REPORTS = ("accept", "reject", "stuck", "budget")
-CONTRIBUTIONS = ("obligation", "coverage", "support", "aggregation", "refinement", "contradiction")
 
 
 @dataclass(slots=True)
