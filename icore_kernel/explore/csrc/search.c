@@ -73,6 +73,7 @@ bool search_prepare(Search *search)
 {
     const size_t k = (size_t)search->k;
     search->enabled_words = (search->move_count + 63) / 64;
+    if (search->k == 1 && !search->judging && !search->keep_edges && !store_by_keys(&search->store)) return false;
     search->block.words = calloc(BLOCK * k, sizeof(uint64_t));
     search->block.enabled = calloc(BLOCK * (size_t)search->enabled_words + 1, sizeof(uint64_t));
     search->ahead = calloc(AHEAD, sizeof *search->ahead);
@@ -136,17 +137,16 @@ static bool room_for_edges(Edges *edges, size_t room)
 
 /* ---- one block ------------------------------------------------------------------------------------------------- */
 
-/* `plain`: no judgement, no edges, no replay. */
-static inline __attribute__((always_inline)) void commit(Search *search, const Candidate *own, uint32_t target, const bool plain)
+static inline void commit(Search *search, const Candidate *own, uint32_t target)
 {
     const int row = row_of(own);
     const uint32_t source = search->block.numbers[row];
-    if (plain || !search->replaying) {
+    if (!search->replaying) {
         search->committed[search->moves[move_of(own)].update]++;
-        if (source == target) search->stutters++;
+        search->stutters += source == target;
     }
     search->block.productive[row >> 6] |= (uint64_t)(source != target) << (row & 63);
-    if (!plain && own->edge != NOWHERE) search->block_edges.targets[own->edge] = target;
+    if (own->edge != NOWHERE) search->block_edges.targets[own->edge] = target;
 }
 
 static inline bool fails_before(const Search *search, const Move *move, int row)
@@ -213,17 +213,16 @@ static void judge_pending(Search *search)
             target = admit(search, words, k, own->hash, slot, search->block.numbers[row_of(own)], !fine);
             if (target == NOWHERE) return;
         }
-        commit(search, own, target, false);
+        commit(search, own, target);
     }
 }
 
 /* Look the successors up that wait for it, in their order. */
-static inline __attribute__((always_inline)) void resolve_ahead(Search *search, const int k, const bool plain)
+static inline __attribute__((always_inline)) void resolve_ahead(Search *search, const int k)
 {
     Store *store = &search->store;
     const int count = search->ahead_count;
     const Candidate *ahead = search->ahead;
-    const bool judging = !plain && search->judging;
     search->ahead_count = 0;
     for (int place = 0; place < PREFETCH && place < count; place++) expect_state(store, k, ahead[place].hash);
     for (int place = 0; place < count; place++) {
@@ -233,7 +232,7 @@ static inline __attribute__((always_inline)) void resolve_ahead(Search *search, 
         const uint64_t *source = search->block.words + (size_t)row_of(own) * (size_t)k;
         uint32_t slot = 0;
         uint32_t target = same_words(words, source, k) ? search->block.numbers[row_of(own)] : find_state(store, words, k, own->hash, &slot);
-        if (judging) {
+        if (search->judging) {
             const Move *move = &search->moves[move_of(own)];
             if (target == NOWHERE || move->after >= 0 || (store->infeasible_count && is_infeasible(store, target)) ||
                 fails_before(search, move, row_of(own))) {
@@ -245,16 +244,35 @@ static inline __attribute__((always_inline)) void resolve_ahead(Search *search, 
                 continue;
             }
         } else if (target == NOWHERE) {
-            if (!plain && search->replaying) continue;
+            if (search->replaying) continue;
             target = admit(search, words, k, own->hash, slot, search->block.numbers[row_of(own)], false);
             if (target == NOWHERE) return;
         }
-        commit(search, own, target, plain);
+        commit(search, own, target);
     }
 }
 
-/* The successor by one move of one row, put among those that wait. */
-static inline __attribute__((always_inline)) void step_ahead(Search *search, const int k, int row, int number, uint32_t edge)
+/* The same where every successor commits, and its steps are counted by note_plain: no judgement, no edges, no replay, no stutters. */
+static inline __attribute__((always_inline)) void resolve_plain(Search *search, const int k, const bool keyed)
+{
+    Store *store = &search->store;
+    const int count = search->ahead_count;
+    const Candidate *ahead = search->ahead;
+    search->ahead_count = 0;
+    for (int place = 0; !keyed && place < PREFETCH && place < count; place++) expect_state(store, k, ahead[place].hash);
+    for (int place = 0; place < count; place++) {
+        const Candidate *own = &ahead[place];
+        if (!keyed && place + PREFETCH < count) expect_state(store, k, own[PREFETCH].hash);
+        const uint64_t *words = search->ahead_words + (size_t)place * (size_t)k;
+        uint32_t slot = 0;
+        const uint32_t target = keyed ? find_key(store, words[0], own->hash, &slot) : find_state(store, words, k, own->hash, &slot);
+        if (target == NOWHERE && admit(search, words, k, own->hash, slot, search->block.numbers[row_of(own)], false) == NOWHERE) return;
+    }
+}
+
+/* The successor by one move of one row, put among those that wait; of a plain block only where it is another state. */
+static inline __attribute__((always_inline)) void
+step_ahead(Search *search, const int k, const bool plain, const bool keyed, int row, int number, uint32_t edge)
 {
     const Move *move = &search->moves[number];
     const uint64_t *source = search->block.words + (size_t)row * (size_t)k, *keep = search->masks + (size_t)number * 2 * (size_t)k;
@@ -265,8 +283,15 @@ static inline __attribute__((always_inline)) void step_ahead(Search *search, con
         const Value *value = &search->values[place];
         words[value->word] |= (uint64_t)plane_bit(&expand->planes[expand->kept[value->output]], row) << value->bit;
     }
+    if (plain && same_words(words, source, k)) {
+        search->block.stutters[row]++;
+        return;
+    }
     const uint64_t hash = hash_of(words, k);
-    expect_slot(&search->store, hash);
+    if (keyed)
+        expect_key(&search->store, hash);
+    else
+        expect_slot(&search->store, hash);
     search->ahead[search->ahead_count++] = (Candidate){hash, edge, (uint32_t)number * BLOCK + (uint32_t)row};
 }
 
@@ -299,7 +324,8 @@ static size_t find_enabled(Search *search, bool counting)
     return total;
 }
 
-static inline __attribute__((always_inline)) void take_steps(Search *search, const int k, const bool edges, const bool plain)
+static inline __attribute__((always_inline)) void
+take_steps(Search *search, const int k, const bool edges, const bool plain, const bool keyed)
 {
     const int across = search->enabled_words;
     for (int row = 0; row < search->block.count; row++) {
@@ -314,38 +340,70 @@ static inline __attribute__((always_inline)) void take_steps(Search *search, con
                     search->block_edges.targets[edge] = NOWHERE;
                     search->edge_rows[edge] = (uint32_t)row;
                 }
-                step_ahead(search, k, row, move, edge);
+                step_ahead(search, k, plain, keyed, row, move, edge);
                 if (search->ahead_count == AHEAD) {
-                    resolve_ahead(search, k, plain);
+                    if (plain)
+                        resolve_plain(search, k, keyed);
+                    else
+                        resolve_ahead(search, k);
                     if (search->status == FULL || search->status == EXHAUSTED) return;
                 }
             }
     }
-    resolve_ahead(search, k, plain);
+    if (plain)
+        resolve_plain(search, k, keyed);
+    else
+        resolve_ahead(search, k);
     if (search->pending_count && (search->status == MORE || search->status == DUE)) judge_pending(search);
+}
+
+/* The steps of a plain block: all successors commit. */
+static void note_plain(Search *search)
+{
+    const Program *expand = &search->programs[EXPAND];
+    Block *block = &search->block;
+    for (int32_t number = 0; number < search->move_count; number++) {
+        const Move *move = &search->moves[number];
+        const uint64_t *lanes = expand->planes[expand->kept[move->candidates]].lane;
+        int64_t count = 0;
+        for (int lane = 0; lane * 64 < block->count; lane++) {
+            const int left = block->count - 64 * lane;
+            count += __builtin_popcountll(left < 64 ? lanes[lane] & (((uint64_t)1 << left) - 1) : lanes[lane]);
+        }
+        search->committed[move->update] += count;
+    }
+    for (int row = 0; row < block->count; row++) {
+        uint32_t successors = 0;
+        for (int word = 0; word < search->enabled_words; word++)
+            successors += (uint32_t)__builtin_popcountll(block->enabled[(size_t)row * (size_t)search->enabled_words + (size_t)word]);
+        search->stutters += block->stutters[row];
+        block->productive[row >> 6] |= (uint64_t)(successors > block->stutters[row]) << (row & 63);
+    }
 }
 
 static void take_all_steps(Search *search, bool edges)
 {
     const bool plain = !search->judging && !edges && !search->replaying;
-    if (plain && search->k == 1)
-        take_steps(search, 1, false, true);
+    if (plain) memset(search->block.stutters, 0, sizeof search->block.stutters);
+    if (search->store.keyed)
+        take_steps(search, 1, false, true, true);
     else if (plain && search->k == 2)
-        take_steps(search, 2, false, true);
+        take_steps(search, 2, false, true, false);
     else if (search->k == 1)
-        take_steps(search, 1, edges, false);
+        take_steps(search, 1, edges, false, false);
     else if (search->k == 2)
-        take_steps(search, 2, edges, false);
+        take_steps(search, 2, edges, false, false);
     else if (search->k == 3)
-        take_steps(search, 3, edges, false);
+        take_steps(search, 3, edges, false, false);
     else if (search->k == 4)
-        take_steps(search, 4, edges, false);
+        take_steps(search, 4, edges, false, false);
     else if (search->k == 5)
-        take_steps(search, 5, edges, false);
+        take_steps(search, 5, edges, false, false);
     else if (search->k == 6)
-        take_steps(search, 6, edges, false);
+        take_steps(search, 6, edges, false, false);
     else
-        take_steps(search, search->k, edges, false);
+        take_steps(search, search->k, edges, false, false);
+    if (plain && (search->store.keyed || search->k == 2) && search->status != FULL && search->status != EXHAUSTED) note_plain(search);
 }
 
 /* The successors of the block, found and judged. False: no memory for its edges. */
@@ -515,6 +573,7 @@ static void take_rows(Search *search, const uint32_t *numbers, int count)
 
 bool search_steps(Search *search, const uint32_t *numbers, int count)
 {
+    if (!store_by_numbers(&search->store)) return false;
     take_rows(search, numbers, count);
     search->replaying = true;
     const bool done = expand_block(search, true);

@@ -50,6 +50,7 @@ typedef struct {
     int count;
     uint64_t *enabled; /* BLOCK rows of `enabled_words` words: a bit a move */
     uint64_t productive[LANES];
+    uint32_t stutters[BLOCK]; /* of a plain block */
 } Block;
 
 /* A successor of a row by a move; `edge` is its place in block_edges. */

@@ -43,7 +43,7 @@ static void drop_pages(void *begin, size_t size)
     free(begin);
 }
 
-static size_t slots_size(int bits) { return sizeof(uint32_t) << bits; }
+static size_t table_size(const Store *store, int bits) { return (store->keyed ? sizeof(uint64_t) : sizeof(uint32_t)) << bits; }
 
 static size_t words_size(const Store *store) { return (size_t)CHUNK * (size_t)store->k * sizeof(uint64_t); }
 
@@ -57,15 +57,38 @@ static void set_bits(Store *store, int bits)
     store->grow_at = most < MOST_STATES ? (uint32_t)most : MOST_STATES;
 }
 
+/* A new table, empty. False: no memory. */
+static bool new_table(Store *store)
+{
+    void *table = new_pages(table_size(store, store->bits));
+    store->keys = store->keyed ? table : NULL;
+    store->slots = store->keyed ? NULL : table;
+    store->bytes += table_size(store, store->bits);
+    return table != NULL;
+}
+
+static void drop_table(Store *store)
+{
+    drop_pages(store->keyed ? (void *)store->keys : (void *)store->slots, table_size(store, store->bits));
+    store->keys = NULL;
+    store->slots = NULL;
+    store->bytes -= table_size(store, store->bits);
+}
+
 bool store_open(Store *store, int k, size_t most_bytes)
 {
     memset(store, 0, sizeof *store);
     store->k = k;
     store->most_bytes = most_bytes;
     set_bits(store, FIRST_BITS);
-    store->slots = new_pages(slots_size(FIRST_BITS));
-    store->bytes = slots_size(FIRST_BITS);
-    return store->slots != NULL;
+    return new_table(store);
+}
+
+bool store_by_keys(Store *store)
+{
+    drop_table(store);
+    store->keyed = true;
+    return new_table(store);
 }
 
 void store_close(Store *store)
@@ -76,7 +99,7 @@ void store_close(Store *store)
         free(store->chunks[place].infeasible);
     }
     free(store->chunks);
-    drop_pages(store->slots, slots_size(store->bits));
+    drop_table(store);
     memset(store, 0, sizeof *store);
 }
 
@@ -103,31 +126,57 @@ static bool add_chunk(Store *store)
     return true;
 }
 
-/* The slots anew from the states in their order: the old ones are given back first, so that memory never holds both. */
-static bool widen(Store *store)
+/* Every state into an empty table, in their order. */
+static void fill_table(Store *store)
 {
     enum { AHEAD = 32 };
-    const int bits = store->bits < 22 ? store->bits + 2 : store->bits + 1;
-    if (bits > 32 || !affordable(store, slots_size(bits) - slots_size(store->bits))) return false;
-    drop_pages(store->slots, slots_size(store->bits));
-    store->bytes += slots_size(bits) - slots_size(store->bits);
-    set_bits(store, bits);
-    store->slots = new_pages(slots_size(bits));
-    if (!store->slots) return false;
-    const uint32_t numbers = number_mask(store);
+    const int k = store->k;
+    const uint32_t mask = number_mask(store);
     uint64_t hashes[AHEAD];
     for (uint32_t begin = 0; begin < store->count; begin += AHEAD) {
         const uint32_t length = store->count - begin < AHEAD ? store->count - begin : AHEAD;
         for (uint32_t step = 0; step < length; step++) {
-            hashes[step] = hash_of(state_words(store, begin + step, store->k), store->k);
-            expect_slot(store, hashes[step]);
+            hashes[step] = hash_of(state_words(store, begin + step, k), k);
+            if (store->keyed)
+                expect_key(store, hashes[step]);
+            else
+                expect_slot(store, hashes[step]);
         }
         for (uint32_t step = 0; step < length; step++) {
             uint32_t place = slot_of(store, hashes[step]);
-            while (store->slots[place]) place = (place + 1) & numbers;
-            store->slots[place] = tag_of(store, hashes[step]) | (begin + step + 1);
+            if (store->keyed) {
+                while (store->keys[place]) place = (place + 1) & mask;
+                store->keys[place] = *state_words(store, begin + step, k);
+            } else {
+                while (store->slots[place]) place = (place + 1) & mask;
+                store->slots[place] = tag_of(store, hashes[step]) | (begin + step + 1);
+            }
         }
     }
+}
+
+/* A wider table: the old one is given back first, so that memory never holds both. */
+static bool widen(Store *store)
+{
+    const int bits = store->bits < 22 ? store->bits + 2 : store->bits + 1;
+    if (bits > 32 || !affordable(store, table_size(store, bits) - table_size(store, store->bits))) return false;
+    drop_table(store);
+    set_bits(store, bits);
+    if (!new_table(store)) return false;
+    fill_table(store);
+    return true;
+}
+
+bool store_by_numbers(Store *store)
+{
+    if (!store->keyed) return true;
+    drop_table(store);
+    store->keyed = false;
+    if (!new_table(store)) {
+        store->exhausted = true;
+        return false;
+    }
+    fill_table(store);
     return true;
 }
 

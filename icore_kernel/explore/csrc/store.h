@@ -10,6 +10,7 @@
 #define CHUNK ((uint32_t)1 << CHUNK_BITS)
 #define NOWHERE UINT32_MAX
 #define MOST_STATES (UINT32_MAX - 1)
+#define SOMEWHERE (UINT32_MAX - 1) /* there, by its key */
 
 typedef struct {
     uint64_t *words; /* CHUNK states of k words */
@@ -17,19 +18,27 @@ typedef struct {
     uint64_t *infeasible; /* a bit a state */
 } Chunk;
 
-/* Slots hold 0, or in the low `bits` the number of a state plus 1 and above it as many bits of its hash as there is room for. */
+/* Slots hold 0, or in the low `bits` the number of a state plus 1 and above it as many bits of its hash as there is room for.
+ * Where nobody asks for numbers and a state is one word, `keys` hold the states themselves instead (0: empty; the state 0 is apart):
+ * that is twice the memory, and half the places to look at. */
 typedef struct {
     int k;
     uint32_t count, infeasible_count;
     Chunk *chunks;
     uint32_t chunk_count, chunk_room;
     uint32_t *slots;
+    uint64_t *keys; /* NULL unless keyed */
+    bool keyed, zero; /* `zero`: the state 0 is there */
     int bits;
     uint32_t grow_at;
     size_t bytes, most_bytes; /* in use; may be used (0: no bound) */
     bool exhausted; /* memory ended, the operating system's or that of most_bytes */
 } Store;
 
+/* Of an empty store: keep keys. */
+bool store_by_keys(Store *store);
+/* Numbers instead of keys, from the states. False: no room. */
+bool store_by_numbers(Store *store);
 bool store_open(Store *store, int k, size_t most_bytes);
 void store_close(Store *store);
 /* False, with `exhausted` set, when there is no room for one more state. */
@@ -85,9 +94,24 @@ static inline bool same_words(const uint64_t *a, const uint64_t *b, const int k)
     return !differs;
 }
 
-/* The number of a state, or NOWHERE and the empty slot where it would stand. */
+static inline uint32_t find_key(const Store *store, uint64_t word, uint64_t hash, uint32_t *slot)
+{
+    const uint64_t *keys = store->keys;
+    const uint32_t mask = number_mask(store);
+    if (!word) return store->zero ? SOMEWHERE : NOWHERE;
+    uint32_t place = slot_of(store, hash);
+    for (;; place = (place + 1) & mask) {
+        if (keys[place] == word) return SOMEWHERE;
+        if (!keys[place]) break;
+    }
+    *slot = place;
+    return NOWHERE;
+}
+
+/* The number of a state (SOMEWHERE in a store by keys), or NOWHERE and the empty slot where it would stand. */
 static inline uint32_t find_state(const Store *store, const uint64_t *words, const int k, uint64_t hash, uint32_t *slot)
 {
+    if (k == 1 && store->keyed) return find_key(store, words[0], hash, slot);
     const uint32_t numbers = number_mask(store), tag = tag_of(store, hash);
     for (uint32_t place = slot_of(store, hash);; place = (place + 1) & numbers) {
         const uint32_t entry = store->slots[place];
@@ -115,6 +139,8 @@ static inline void expect_state(const Store *store, const int k, uint64_t hash)
 
 static inline void expect_slot(const Store *store, uint64_t hash) { __builtin_prefetch(store->slots + slot_of(store, hash)); }
 
+static inline void expect_key(const Store *store, uint64_t hash) { __builtin_prefetch(store->keys + slot_of(store, hash)); }
+
 /* Add a state that is not there; there is room; `slot` as find_state left it after room was made. */
 static inline uint32_t put_state(Store *store, const uint64_t *words, const int k, uint64_t hash, uint32_t slot, uint32_t parent, bool infeasible)
 {
@@ -127,7 +153,12 @@ static inline uint32_t put_state(Store *store, const uint64_t *words, const int 
         store->chunks[number >> CHUNK_BITS].infeasible[place >> 6] |= (uint64_t)1 << (place & 63);
         store->infeasible_count++;
     }
-    store->slots[slot] = tag_of(store, hash) | (number + 1);
+    if (k > 1 || !store->keyed)
+        store->slots[slot] = tag_of(store, hash) | (number + 1);
+    else if (words[0])
+        store->keys[slot] = words[0];
+    else
+        store->zero = true;
     return number;
 }
 
