@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from icore_kernel.explore.memory import peak
 from icore_kernel.explore.model import Coverage, Exploration, Unaudited
-from icore_kernel.explore.simulate import Simulation
 from icore_kernel.report.json import Record, run_record
 from icore_kernel.system import System
 from icore_kernel.verdict import Run
 from icore_kernel.version import VERSION
+
+if TYPE_CHECKING:
+    from icore_kernel.explore.simulate import Simulation
 
 EXPLORE = "icore.explore/1"
 SIMULATE = "icore.simulate/1"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from icore_kernel.explore.memory import peak, show_size
 from icore_kernel.explore.model import Coverage, Exploration
-from icore_kernel.explore.simulate import BOUND, Simulation
 from icore_kernel.report.layout import Line, Part, Piece, line, number
 from icore_kernel.report.text import run_lines
 from icore_kernel.system import Kind, System
 from icore_kernel.verdict import Run
+
+if TYPE_CHECKING:
+    from icore_kernel.explore.simulate import Simulation
 
 
 def by_schema(system: System, coverage: Sequence[Coverage]) -> dict[str, Coverage]:
@@ -84,6 +87,8 @@ def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[Li
 
 def simulation_lines(found: Simulation, names: Mapping[str, str], runs: Mapping[int, Run]) -> Iterator[Line]:
     """How runs ended, coverage, and each thing that was broken with its run. `names` of checks by id; `runs` by place in `broken`."""
+    from icore_kernel.explore.simulate import BOUND
+
     yield _head(found.system)
     yield line()
     more = " or more" if found.more else ""
