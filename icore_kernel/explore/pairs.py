@@ -13,21 +13,27 @@ from typing import Any
 import numpy as np
 
 from icore_kernel.explore.model import IntegerRow, StepGraph
-from icore_kernel.explore.passes import MANY, Rows, acyclic_rounds, between, edges_of, gather
+from icore_kernel.explore.passes import MANY, Rows, acyclic_rounds, between, distinct, edges_of, gather
 
 UNKNOWN, OPEN, COMMUTE, CLASH = -1, 0, 1, 2
+ROWS = 1 << 15
+"""Nodes whose reach sets are joined at once."""
 _BYTES = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """bits[c]: the bottom components among `column` that component c reaches. `partial`: there are others that have no column."""
+    """bits[row[c]]: the bottom components, a column each, that component c reaches. `partial`: there are others without a column."""
 
     bits: Rows
+    row: Rows
     partial: bool
 
     def meet(self, c: Rows, d: Rows) -> Rows:
-        return np.asarray(np.any(self.bits[c] & self.bits[d], axis=1))
+        return np.asarray(np.any(self.bits[self.row[c]] & self.bits[self.row[d]], axis=1))
+
+    def some(self, c: Rows) -> Rows:
+        return np.asarray(self.bits[self.row[c]].any(axis=1))
 
 
 def reach(
@@ -39,29 +45,35 @@ def reach(
     if not np.any(only == MANY):
         return None
     count = len(np.asarray(size))
-    wanted = np.unique(only[only >= 0])
+    wanted = distinct(only[only >= 0])[0]
     partial = False
     if len(wanted) * count > most_bits:
         partial = True
         singles = [np.zeros(0, dtype=only.dtype)]
         for _, _, _, source, ends in edges_of(first, to):
             sees = only[of[ends]]
-            singles.append(np.unique(sees[(only[of[source]] == MANY) & (sees >= 0)]))
-        wanted = np.unique(np.concatenate(singles))
+            singles.append(distinct(sees[(only[of[source]] == MANY) & (sees >= 0)])[0])
+        wanted = distinct(np.concatenate(singles))[0]
         if len(wanted) * count > most_bits:
             wanted = wanted[:0]
     words = (len(wanted) + 63) // 64 or 1
     bits = np.zeros((count, words), dtype=np.uint64)
     place = np.arange(len(wanted))
-    bits[wanted, place // 64] = np.uint64(1) << (place % 64).astype(np.uint64)
-    rows_of, leads = between(first, to, of, count)
+    row = np.arange(count)
+    if count == len(of):  # without cycles the states themselves are the nodes
+        row[of] = np.arange(count)
+        rows_of, leads = first, to
+    else:
+        rows_of, leads = between(first, to, of, count)
+    bits[row[wanted], place // 64] = np.uint64(1) << (place % 64).astype(np.uint64)
     for nodes in acyclic_rounds(rows_of, leads):
-        rows = nodes[rows_of[nodes + 1] > rows_of[nodes]]
-        if len(rows):
-            at, many = gather(rows_of, rows)
+        moving = nodes[rows_of[nodes + 1] > rows_of[nodes]]
+        for begin in range(0, len(moving), ROWS):
+            some = moving[begin : begin + ROWS]
+            at, many = gather(rows_of, some)
             begins = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(many)[:-1]])
-            bits[rows] |= np.bitwise_or.reduceat(bits[leads[at]], begins, axis=0)
-    return Reach(bits, partial)
+            bits[some] |= np.bitwise_or.reduceat(bits[leads[at]], begins, axis=0)
+    return Reach(bits, row, partial)
 
 
 Key = tuple[int, ...]
@@ -109,7 +121,7 @@ class _Counter:
             joined[unsure] = meet
             if self.reached.partial:
                 # A side that sees one bottom component only is exact where that one has a column.
-                has_c, has_d = self.reached.bits[c[unsure]].any(axis=1), self.reached.bits[d[unsure]].any(axis=1)
+                has_c, has_d = self.reached.some(c[unsure]), self.reached.some(d[unsure])
                 exact = ((one[unsure] != MANY) & has_c) | ((other[unsure] != MANY) & has_d)
                 unclassified[unsure[~meet & ~exact]] = True
         apart = ~joined & ~unclassified

@@ -199,8 +199,23 @@ def gather(start: Rows, states: Rows) -> tuple[Rows, Rows]:
     return np.repeat(start[states] - ends + degree, degree) + np.arange(total), degree
 
 
+def distinct(row: Rows) -> tuple[Rows, Rows]:
+    """The different numbers of a row, ascending, and how often each occurs. (np.unique hashes, which took most of the time here.)"""
+    ordered = np.sort(row)
+    if not len(ordered):
+        return ordered, np.zeros(0, dtype=np.int64)
+    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    return ordered[begins], np.diff(np.append(begins, len(ordered)))
+
+
 def _backward_rows(start: Rows, target: Rows) -> tuple[Rows, Rows]:
     """The same steps by target: (start, source)."""
+    kernel = native()
+    if kernel is not None:
+        rows, to = _rows(start, target)
+        begins, sources = np.empty_like(rows), np.empty_like(to)
+        kernel.reverse(rows, to, begins, sources)
+        return begins, sources
     n = len(start) - 1
     order = np.argsort(target, kind="stable")
     source = np.repeat(np.arange(n, dtype=target.dtype), np.diff(start))[order]
@@ -215,7 +230,7 @@ def _peel(start: Rows, target: Rows) -> tuple[Rows, Rows]:
     done = [frontier]
     while len(frontier):
         at, _ = gather(back, frontier)
-        before, steps = np.unique(source[at], return_counts=True)
+        before, steps = distinct(source[at])
         owed[before] -= steps
         frontier = before[owed[before] == 0]
         done.append(frontier)
@@ -228,8 +243,8 @@ def between(start: Rows, target: Rows, component: Rows, count: int) -> tuple[Row
     for _, _, _, source, to in edges_of(start, target):
         here, there = component[source].astype(np.int64), component[to]
         moves = here != there
-        pairs.append(np.unique(here[moves] * count + there[moves]))
-    whole = np.unique(np.concatenate(pairs)) if pairs else np.zeros(0, dtype=np.int64)
+        pairs.append(distinct(here[moves] * count + there[moves])[0])
+    whole = distinct(np.concatenate(pairs))[0] if pairs else np.zeros(0, dtype=np.int64)
     first = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(whole // count, minlength=count))])
     return first, (whole % count).astype(np.int32)
 
@@ -278,7 +293,7 @@ def _rounds(start: Rows, target: Rows) -> Iterator[Rows]:
     while len(frontier):
         yield frontier
         at, _ = gather(back, frontier)
-        before, steps = np.unique(source[at], return_counts=True)
+        before, steps = distinct(source[at])
         owed[before] -= steps
         frontier = before[owed[before] == 0]
 
@@ -301,7 +316,7 @@ def facts(
         not np.any(kinds == MANY),
         not np.any(np.asarray(one_bottom) == MANY),
         len(forms),
-        len(np.unique(kinds[forms])),
+        len(distinct(kinds[forms])[0]),
         len(bottoms) - len(forms),
     )
 
@@ -366,11 +381,11 @@ def outside(
     n = len(first) - 1
     allowed = np.frombuffer(goal, dtype=np.uint8) == 0
     region = np.zeros(n, dtype=bool)
-    frontier = np.unique(np.asarray(starts, dtype=np.int64))
+    frontier = distinct(np.asarray(starts, dtype=np.int64))[0]
     region[frontier] = True
     while len(frontier):
         at, _ = gather(first, frontier)
-        after = np.unique(to[at])
+        after = distinct(to[at])[0]
         frontier = after[allowed[after] & ~region[after]]
         region[frontier] = True
     states = np.flatnonzero(region)
