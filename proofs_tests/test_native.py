@@ -278,6 +278,15 @@ def test_what_has_no_circuit_is_left_to_numpy() -> None:
             native(system, watchlist)
 
 
+@needs_kernel
+def test_a_kernel_of_another_edition_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from icore_kernel.explore import _kernel
+
+    monkeypatch.setattr(_kernel, "EDITION", 1)
+    assert not has_kernel()
+    assert explore(chains(4, 2, 2)).engine == "numpy"
+
+
 def test_a_small_search_loads_no_kernel() -> None:
     script = (
         "import sys; from systems_by_hand import counters; from icore_kernel.explore.search import explore;"

@@ -10,6 +10,7 @@ _Buffer = bytes | bytearray | memoryview | array[int] | NDArray[np.generic]
 _Search = Any
 
 BLOCK: int
+EDITION: int
 
 def new(words: int, updates: int, most_states: int, most_bytes: int, /) -> _Search: ...
 def program(

@@ -26,13 +26,17 @@ class Engine(Enum):
     NATIVE = "native"
 
 
+EDITION = 2
+"""Of the C kernel, as in csrc/module.c: one that was built from other sources is left alone."""
+
+
 def has_kernel() -> bool:
-    """Whether the C kernel is installed."""
+    """Whether the C kernel is installed, and fits."""
     try:
         from icore_kernel.explore import _kernel
     except ImportError:
         return False
-    return _kernel.BLOCK > 0
+    return getattr(_kernel, "EDITION", 0) == EDITION
 
 
 def explore(
