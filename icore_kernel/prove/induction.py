@@ -1,4 +1,4 @@
-"""Invariants for every reachable state without visiting them: as given, with the theory's clauses, with lemmas, k-inductive, by reachability.
+"""Invariants for every reachable state without visiting them: as given, with the theory, with lemmas, k-inductive, by reachability.
 
 The ways are tried from the plainest on. What is answered is `proved`, a run that violates, or nothing (`unknown`).
 """
@@ -78,8 +78,8 @@ class Induction:
         self._start: Solver | None = None
         self._solvers: dict[tuple[Term, ...], Solver] = {}
 
-    def prove(self, name: str, goal: Term, proved: Sequence[Term] = (), seconds: float = 10.0) -> Invariant:
-        """`proved` are invariants that were proved before, and serve as lemmas."""
+    def prove(self, name: str, goal: Term, proved: Sequence[Term] = (), seconds: float = 10.0, hard: bool = True) -> Invariant:
+        """`proved` are invariants that were proved before, and serve as lemmas. Not `hard`: one step of induction is all that is tried."""
         started = perf_counter()
         self.deadline_of_goal = min(self.deadline, started + seconds)
 
@@ -106,7 +106,9 @@ class Induction:
             if self._step(facts, goal, audited=True) is True:
                 return answer(inductive, state=state, update=update)
         if not levels:
-            return answer(None, state=state, update=update, reason="the environment can leave feasibility")
+            return answer(None, state=state, update=update, reason="feasibility is not proved to be kept")
+        if not hard:
+            return answer(None, state=state, update=update, reason="not inductive")
         facts = levels[-1][0]
         for k in range(2, MOST_STEPS + 1):
             if self._late():

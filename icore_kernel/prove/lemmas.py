@@ -14,10 +14,9 @@ from typing import Any
 import z3
 
 from icore_kernel.explore.judge import successor
-from icore_kernel.explore.model import State
 from icore_kernel.meaning.smt import Result
 from icore_kernel.prove.guesses import Guesses
-from icore_kernel.prove.samples import reachable_states
+from icore_kernel.prove.samples import Samples, reachable_states
 from icore_kernel.prove.solver import Disagreement, Solver
 from icore_kernel.prove.steps import Steps
 from icore_kernel.terms.node import Term
@@ -31,7 +30,8 @@ class Found:
     """`lemmas` hold initially and are kept by every step from a feasible state with all of them.
 
     `closed`: the environment cannot leave feasibility from such a state either, so that feasibility and lemmas together hold in
-    every reachable state. Where it is false nothing follows for reachable states. `guesses`: how many were tried.
+    every reachable state. Where it is false nothing follows for reachable states. `guesses`: how many were tried; `whole`: they
+    were tried on all reachable states, which are few.
     """
 
     lemmas: tuple[Term, ...]
@@ -41,6 +41,7 @@ class Found:
     rounds: int
     seconds: float
     complete: bool = True
+    whole: bool = False
 
 
 class Houdini:
@@ -146,18 +147,19 @@ class Houdini:
             changed = True
 
 
-def find_lemmas(steps: Steps, seconds: float, extra: Sequence[Term] = (), samples: Sequence[State] | None = None) -> Found:
-    """Guess, drop, and see whether the environment can leave feasibility from what is left."""
+def find_lemmas(steps: Steps, seconds: float, extra: Sequence[Term] = (), samples: Samples | None = None) -> Found:
+    """Guess, drop, and see whether the environment can leave feasibility from what is left. `extra`: formulas to guess about too."""
     started = perf_counter()
     deadline = started + seconds
     if samples is None:
         samples = reachable_states(steps.system, SAMPLES, seconds / 4)
-    guesses = Guesses(steps, samples, extra)
+    guesses = Guesses(steps, samples.states, extra)
     houdini = Houdini(steps, guesses, deadline)
     complete = houdini.run()
     lemmas = houdini.kept() if complete else ()
     closed = complete and _closed(steps, lemmas, deadline)
-    return Found(lemmas, closed, guesses.made, len(samples), houdini.rounds, perf_counter() - started, complete)
+    seconds = perf_counter() - started
+    return Found(lemmas, closed, guesses.made, len(samples.states), houdini.rounds, seconds, complete, samples.whole)
 
 
 def _closed(steps: Steps, lemmas: Sequence[Term], deadline: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from random import Random
 from time import perf_counter
 
@@ -16,7 +17,15 @@ SEARCHED = 30_000
 """States of a first search; where these are not all, random runs go further."""
 
 
-def reachable_states(system: System, most: int, seconds: float, seed: int = 0) -> tuple[State, ...]:
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """`whole`: the search that they are drawn from found every reachable state."""
+
+    states: tuple[State, ...]
+    whole: bool
+
+
+def reachable_states(system: System, most: int, seconds: float, seed: int = 0) -> Samples:
     """Up to about `most` different states: drawn from the whole space where it is small, else from its beginning and from random runs."""
     started = perf_counter()
     found = explore(system, Watchlist(), Rules(max_states=SEARCHED, timeout=seconds / 2))
@@ -26,7 +35,7 @@ def reachable_states(system: System, most: int, seconds: float, seed: int = 0) -
     states = dict.fromkeys(found.store.state(number) for number in numbers)
     if found.stopped is not None:
         states.update(dict.fromkeys(_random_runs(system, most, started + seconds, seed)))
-    return tuple(states)
+    return Samples(tuple(states), found.stopped is None)
 
 
 def _random_runs(system: System, most: int, deadline: float, seed: int) -> tuple[State, ...]:

@@ -1,0 +1,407 @@
+"""`prove`: what holds in every reachable state, by Z3; what that leaves open is looked for by a bounded search and by exploration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from icore_kernel.check.plan import conjunction
+from icore_kernel.check.reasons import reasons_of
+from icore_kernel.explore.judge import failing, successor
+from icore_kernel.explore.model import Exploration, Path, Phase, Rules, State, Watchlist
+from icore_kernel.explore.search import explore
+from icore_kernel.load import Loaded
+from icore_kernel.prove.bounded import Bad, Bounded, illegal_steps, search
+from icore_kernel.prove.exclusion import exclude
+from icore_kernel.prove.induction import Facts, Induction, Invariant
+from icore_kernel.prove.lemmas import Found, find_lemmas
+from icore_kernel.prove.onestep import ANSWERED, Lemma2, Outcome, Pair, lemma_2, with_lemmas
+from icore_kernel.prove.pdr import reach
+from icore_kernel.prove.solver import Disagreement, Solver
+from icore_kernel.prove.steps import Steps, is_state
+from icore_kernel.runs import end_of, run_of, run_to
+from icore_kernel.system import Clause, Kind, Property, PropertyKind, System
+from icore_kernel.terms.node import Term
+from icore_kernel.verdict import Assurance, Obligation, Reason, Report, Result, Verdict
+
+LEMMA_SECONDS, INVARIANT_SECONDS, SEARCH_SECONDS = 20.0, 30.0, 20.0
+"""What each part may take where no time limit is given."""
+
+WHOLE_SECONDS = 1.0
+"""For reachability where all states are few: exploration will decide it anyway."""
+
+MOST_STATES = 2_000_000
+MOST_LOOKED_FOR = 48
+"""Counterexamples to induction that are looked for among reachable states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A counterexample to induction of Lemma 2 in every feasible state. `closed`: lemmas exclude it; `reachable`: None is not known."""
+
+    update: str
+    label: str
+    state: tuple[tuple[str, str], ...]
+    closed: bool
+    reachable: bool | None = None
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Everything that `prove` found. `plain`: Lemma 2 from feasibility alone; `lemma2`: with lemmas; `report`: the results."""
+
+    loaded: Loaded
+    steps: Steps
+    plain: Lemma2
+    lemma2: Lemma2
+    found: Found | None
+    facts: Facts
+    invariants: tuple[Invariant, ...]
+    counterexamples: tuple[Counterexample, ...]
+    bounded: Bounded | None
+    exploration: Exploration | None
+    report: Report
+
+    @property
+    def known(self) -> tuple[Term, ...]:
+        """What is proved of every reachable state, beside the invariants; empty where feasibility is not."""
+        return (*self.steps.feasible, *self.facts.lemmas) if self.facts.closed else ()
+
+
+class Prover:
+    """One `prove`, part by part; each part leaves what it found in a field."""
+
+    def __init__(self, loaded: Loaded, depth: int | None, seconds: float | None) -> None:
+        self.loaded = loaded
+        self.system: System = loaded.system
+        self.bank = loaded.bank
+        self.steps = Steps(self.system, self.bank)
+        self.depth = depth
+        self.started = perf_counter()
+        self.deadline = None if seconds is None else self.started + seconds
+        self.found: Found | None = None
+        self.invariants: list[Invariant] = []
+        self.obligations: list[Obligation] = []
+        self.bounded: Bounded | None = None
+        self.exploration: Exploration | None = None
+        self.reached: list[Term] = []
+        """Lemmas that reachability found for updates that others left open."""
+
+    def budget(self, most: float) -> float:
+        """Seconds for one part."""
+        return most if self.deadline is None else max(0.01, min(most, self.deadline - perf_counter()))
+
+    def run(self) -> Proof:
+        self.plain = lemma_2(self.system, self.bank, None if self.deadline is None else self.budget(60.0), self.steps)
+        self.lemma2 = self.plain
+        start = self._start_is_feasible()
+        self.facts = Facts((), start and self._environment_keeps(self.plain), start and self._environment_keeps(self.plain))
+        self._invariants(hard=False)
+        if self._left(self.lemma2) or any(i.way is None and i.path is None for i in self.invariants):
+            self._strengthen(start)
+            self._invariants(hard=True)
+        self._look_for_what_is_left()
+        report = Report(
+            file=str(self.loaded.path),
+            package=self.system.name,
+            version=self.system.version,
+            results=tuple(self._results()),
+            obligations=tuple(self.obligations),
+            space={} if self.exploration is None else {"states": self.exploration.states, "stopped": self.exploration.stopped},
+            counts=dict(self.system.counts),
+            seconds=perf_counter() - self.started,
+        )
+        return Proof(
+            self.loaded, self.steps, self.plain, self.lemma2, self.found, self.facts, tuple(self.invariants),
+            self._counterexamples(), self.bounded, self.exploration, report,
+        )  # fmt: skip
+
+    # Feasibility and lemmas.
+
+    def _start_is_feasible(self) -> bool:
+        solver = Solver(self.system, self.bank)
+        solver.fact(self.steps.start())
+        answer = solver.ask([], self.steps.feasibility)
+        self.obligations.append(Obligation("initial states are feasible", answer.result.value, answer.seconds))
+        return answer.result.value == "unsat"
+
+    def _environment_keeps(self, lemma2: Lemma2) -> bool:
+        asked = {p.update for p in lemma2.pairs}
+        moving = {n for n, u in enumerate(self.system.updates) if u.kind is Kind.ENVIRONMENT}
+        return moving <= asked & lemma2.proved
+
+    def _left(self, lemma2: Lemma2) -> bool:
+        return any(p.outcome not in ANSWERED for p in lemma2.pairs) or any(r.outcome not in ANSWERED for r in lemma2.refusals)
+
+    def _strengthen(self, start: bool) -> None:
+        """Lemmas first; what they leave open, update by update, by reachability.
+
+        Each of these proofs is about runs on which no step was illegal yet. Where all of them succeed there is no first
+        illegal step, so that together they are about all runs; the environment's are enough for that.
+        """
+        extra = [goal for _, goal, _ in self._goals() if not goal.is_true and not goal.is_false]
+        self.found = find_lemmas(self.steps, self.budget(LEMMA_SECONDS), extra)
+        if self.found.lemmas:
+            self.lemma2 = with_lemmas(self.steps, self.plain, self.found.lemmas, self.budget(LEMMA_SECONDS))
+        if start:
+            self._reach_what_is_open()
+        closed = start and self._environment_keeps(self.lemma2)
+        if not closed and not self.facts.closed:
+            return
+        self.facts = Facts((*self.found.lemmas, *self.reached) if closed else (), closed, self.facts.bare)
+
+    def _reach_what_is_open(self) -> None:
+        """One question an update: can a run of legal steps come to where it would be illegal?"""
+        left = Counter(p.update for p in self.lemma2.pairs if p.outcome is Outcome.OPEN)
+        known = (*self.steps.feasible, *(self.found.lemmas if self.found else ()))
+        whole = self.found is not None and self.found.whole
+        spent = perf_counter() + self.budget(WHOLE_SECONDS if whole else LEMMA_SECONDS)
+        for bad in illegal_steps(self.steps):
+            if bad.update not in left or perf_counter() > spent:
+                continue
+            said = reach(self.steps, (*known, *self.reached), self.bank.not_(bad.formula), min(8.0, spent - perf_counter()))
+            if said.lemmas is not None:
+                self.reached.extend(said.lemmas)
+                pairs = tuple(
+                    replace(p, outcome=Outcome.STRENGTHENED, state=None) if p.update == bad.update and p.outcome is Outcome.OPEN else p
+                    for p in self.lemma2.pairs
+                )
+                self.lemma2 = replace(self.lemma2, pairs=pairs)
+
+    # Invariants.
+
+    def _goals(self) -> list[tuple[str, Term, Property | None]]:
+        """What is to be proved of every state: feasibility's consequences, and the declared invariants."""
+        goals: list[tuple[str, Term, Property | None]] = []
+        if self.system.has_obligations and self.system.soundness:
+            goals.append(("soundness", self.bank.conj(c.formula for c in self.system.soundness), None))
+        for prop in self.system.properties:
+            if prop.kind is PropertyKind.INVARIANT:
+                goals.append((prop.name, prop.formula, prop))
+            elif prop.kind is PropertyKind.UNREACHABLE:
+                goals.append((prop.name, self.bank.not_(prop.formula), prop))
+        return goals
+
+    def _invariants(self, hard: bool) -> None:
+        before = {i.name: i for i in self.invariants}
+        engine = Induction(self.steps, self.facts, float("inf") if self.deadline is None else self.deadline)
+        found: list[Invariant] = []
+        proved: list[Term] = []
+        for name, goal, _ in self._goals():
+            known = before.get(name)
+            if known is None or (known.way is None and known.path is None):
+                whole = self.found is not None and self.found.whole
+                known = engine.prove(name, goal, proved, self.budget(WHOLE_SECONDS if whole else INVARIANT_SECONDS), hard)
+            found.append(known)
+            if known.way is not None:
+                proved.append(goal)
+        self.invariants = found
+
+    # What is left.
+
+    def _look_for_what_is_left(self) -> None:
+        open_updates = {p.update for p in self.lemma2.pairs if p.outcome not in ANSWERED}
+        unproved = [i for i in self.invariants if i.way is None and i.path is None]
+        if self.depth is not None:
+            bad = [b for b in illegal_steps(self.steps) if b.update in open_updates or not self.lemma2.complete]
+            bad += [Bad(i.name, self.bank.not_(i.goal)) for i in unproved]
+            self.bounded = search(self.steps, bad, self.depth, None if self.deadline is None else self.budget(600.0))
+        if not open_updates and not unproved and self.lemma2.complete and not self._unrefused():
+            return
+        looked = self.lemma2.open[:MOST_LOOKED_FOR]
+        watchlist = Watchlist(
+            checks=tuple((f"invariant:{i.name}", i.goal) for i in self.invariants),
+            seen=tuple((f"cti:{n}", is_state(self.system, self.bank, p.state)) for n, p in enumerate(looked) if p.state is not None),
+        )
+        rules = Rules(max_states=MOST_STATES, timeout=self.budget(SEARCH_SECONDS), proved=self.plain.proved)
+        self.exploration = explore(self.system, watchlist, rules)
+        compare(self.system, self.lemma2, self.facts.closed, self.invariants, self.exploration)
+
+    def _unrefused(self) -> list[int]:
+        return [r.update for r in self.lemma2.refusals if r.outcome not in ANSWERED]
+
+    def _counterexamples(self) -> tuple[Counterexample, ...]:
+        answered = {(p.update, p.label) for p in self.lemma2.pairs if p.outcome in ANSWERED}
+        looked = {(p.update, p.label): n for n, p in enumerate(self.lemma2.open[:MOST_LOOKED_FOR])}
+        found = []
+        for pair in self.plain.open:
+            if pair.state is None:
+                continue
+            key = (pair.update, pair.label)
+            closed = key in answered
+            reachable: bool | None = False if closed else None
+            if not closed and self.exploration is not None and key in looked:
+                sighting = self.exploration.seen.get(f"cti:{looked[key]}")
+                if sighting is not None and sighting.first is not None:
+                    reachable = True
+                elif self.exploration.stopped is None:
+                    reachable = False
+            shown = self._shown(self.lemma2.open[looked[key]] if key in looked else pair)
+            found.append(Counterexample(self.system.updates[pair.update].name, pair.label, shown, closed, reachable))
+        return tuple(found)
+
+    def _shown(self, pair: Pair) -> tuple[tuple[str, str], ...]:
+        """The root fields that differ from the beginning."""
+        state = pair.state or self.system.initial
+        return tuple(
+            (f.name, f.domain.show(state[f.index]))
+            for f in self.system.fields
+            if f.root and state[f.index] != self.system.initial[f.index] and f.domain.lo <= state[f.index] <= f.domain.hi
+        )
+
+    # Results.
+
+    def _results(self) -> list[Result]:
+        results = [self._legality()]
+        if any(u.kind is Kind.FAULT for u in self.system.updates):
+            results.append(self._faults())
+        if self.system.has_obligations and self.system.feasibility:
+            results.append(self._feasibility(results[0]))
+        properties = {p.name: p for p in self.system.properties}
+        for invariant in self.invariants:
+            results.append(self._invariant(invariant, properties.get(invariant.name)))
+        if self.system.has_obligations and self.system.accept and self.system.reject:
+            results.append(self._exclusion())
+        return results
+
+    def _legality(self) -> Result:
+        total = Counter(p.outcome for p in self.lemma2.pairs)
+        moving = sum(u.kind is not Kind.FAULT for u in self.system.updates)
+        by_feasibility = total[Outcome.PROVED] + total[Outcome.UNTOUCHED]
+        parts = [f"{by_feasibility:,} of {len(self.lemma2.pairs):,} pairs of update and clause from feasibility alone"]
+        if total[Outcome.STRENGTHENED]:
+            parts.append(f"{total[Outcome.STRENGTHENED]:,} with {len(self.found.lemmas) if self.found else 0:,} lemmas")
+        seconds = self.lemma2.seconds
+        violated = self._violation()
+        if violated is not None:
+            path, update = violated
+            state = end_of(self.system, path)
+            return Result(
+                "legality", Verdict.VIOLATED, Assurance.EXHAUSTIVE, ", ".join(parts), self.system.updates[update].span,
+                run_of(self.system, path, update), self._reasons(update, state), "Z3", seconds=seconds,
+            )  # fmt: skip
+        open_count = len(self.lemma2.pairs) - sum(total[o] for o in ANSWERED)
+        if not open_count and self.lemma2.complete:
+            detail = f"{moving:,} updates legal wherever enabled · {', '.join(parts)}"
+            return Result("legality", Verdict.PROVED, Assurance.PROVED, detail, engine="Z3", seconds=seconds)
+        if self.exploration is not None and self.exploration.stopped is None and not self.exploration.violations:
+            detail = f"{', '.join(parts)}, {open_count:,} by exploration of {self.exploration.states:,} states"
+            return Result("legality", Verdict.HOLDS, Assurance.EXHAUSTIVE, detail, engine="Z3 and explorer", seconds=seconds)
+        return Result(
+            "legality", Verdict.UNKNOWN, Assurance.BOUNDED, f"{', '.join(parts)}, {open_count:,} open{self._covered()}", engine="Z3",
+            not_guaranteed="the open pairs, beyond what was searched", seconds=seconds,
+        )  # fmt: skip
+
+    def _covered(self) -> str:
+        said = ""
+        if self.bounded is not None and self.bounded.depth >= 0:
+            said += f" · nothing else in runs of up to {self.bounded.depth} steps"
+        if self.exploration is not None and self.exploration.stopped is not None:
+            said += f" · nothing found in {self.exploration.states:,} states ({self.exploration.stopped})"
+        return said
+
+    def _violation(self) -> tuple[Path, int] | None:
+        """A shortest run to an illegal occurrence, and its update."""
+        if self.exploration is not None and self.exploration.violations:
+            paths = [(self.exploration.store.path(v.state), v.update) for v in self.exploration.violations]
+            return min(paths, key=lambda found: (len(found[0].updates), found[1]))
+        for found in self.bounded.found if self.bounded else ():
+            if found.bad.update is not None:
+                return found.path, found.bad.update
+        return None
+
+    def _reasons(self, update: int, state: State) -> tuple[Reason, ...]:
+        after = successor(self.system.updates[update], state)
+        reasons: list[Reason] = []
+        for broken in failing(self.system, self.system.updates[update], state):
+            where = after if broken.phase in {Phase.AFTER, Phase.FEASIBILITY} else state
+            reasons.extend(reasons_of(self.system, broken.clause, where))
+        return tuple(reasons[:4])
+
+    def _faults(self) -> Result:
+        faults = {self.system.updates[r.update].schema for r in self.lemma2.refusals}
+        occurrences = len(self.lemma2.refusals)
+        seconds = sum(r.seconds for r in self.lemma2.refusals)
+        left = self._unrefused()
+        if not left and self.lemma2.complete:
+            detail = f"{len(faults)}/{len(faults)} refused in every state · {occurrences:,} occurrences"
+            return Result("faults", Verdict.PROVED, Assurance.PROVED, detail, engine="Z3", seconds=seconds)
+        names = ", ".join(dict.fromkeys(self.system.updates[n].schema for n in left))
+        if self.exploration is not None and self.exploration.stopped is None:
+            passed = {name: count for name, count in self.exploration.passed.items() if count}
+            said = "passed: " + ", ".join(f"{n} {c:,}" for n, c in passed.items()) if passed else "none passed where reachable"
+            detail = f"not refused in every feasible state: {names} · {said}"
+            return Result("faults", Verdict.HOLDS, Assurance.EXHAUSTIVE, detail, engine="Z3 and explorer")
+        detail = f"not proved refused: {names}{self._covered()}"
+        return Result("faults", Verdict.UNKNOWN, Assurance.BOUNDED, detail, engine="Z3", seconds=seconds)
+
+    def _feasibility(self, legality: Result) -> Result:
+        count = f"{len(self.system.feasibility)} clauses"
+        if self.facts.closed:
+            return Result("feasibility", Verdict.PROVED, Assurance.PROVED, f"{count} in every reachable state", engine="Z3")
+        if legality.verdict is Verdict.HOLDS:
+            return Result("feasibility", Verdict.HOLDS, Assurance.EXHAUSTIVE, f"{count} in every reachable state", engine="explorer")
+        return Result("feasibility", Verdict.UNKNOWN, Assurance.NONE, "the environment is not proved to keep it", engine="Z3")
+
+    def _invariant(self, invariant: Invariant, prop: Property | None) -> Result:
+        span = prop.span if prop is not None else None
+        clause = Clause(invariant.name, invariant.goal, spans=() if span is None else (span,))
+        if invariant.way is not None:
+            detail = invariant.way.value + (f" (k = {invariant.k})" if invariant.k > 1 else "")
+            if invariant.lemmas:
+                detail += f": {len(invariant.lemmas)} clauses"
+            return Result(invariant.name, Verdict.PROVED, Assurance.PROVED, detail, span, engine="Z3", seconds=invariant.seconds)
+        path = invariant.path
+        engine = "Z3"
+        if path is None and self.exploration is not None:
+            sighting = self.exploration.checks[f"invariant:{invariant.name}"]
+            if sighting.first is not None:
+                run = run_to(self.exploration, sighting.first)
+                reasons = reasons_of(self.system, clause, self.exploration.store.state(sighting.first))
+                return Result(
+                    invariant.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, "", span, run, reasons, "explorer", seconds=invariant.seconds
+                )  # fmt: skip
+        if path is None and self.bounded is not None:
+            path = next((f.path for f in self.bounded.found if f.bad.update is None and f.bad.name == invariant.name), None)
+        if path is not None:
+            reasons = reasons_of(self.system, clause, end_of(self.system, path))
+            return Result(
+                invariant.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"after {len(path.updates)} steps", span,
+                run_of(self.system, path), reasons, engine, seconds=invariant.seconds,
+            )  # fmt: skip
+        if self.exploration is not None and self.exploration.stopped is None:
+            detail = f"in {self.exploration.states:,} states (not proved for all: {invariant.reason or 'not inductive'})"
+            return Result(invariant.name, Verdict.HOLDS, Assurance.EXHAUSTIVE, detail, span, engine="explorer", seconds=invariant.seconds)
+        return Result(
+            invariant.name, Verdict.UNKNOWN, Assurance.BOUNDED, f"{invariant.reason or 'not proved'}{self._covered()}", span, engine="Z3",
+            seconds=invariant.seconds,
+        )  # fmt: skip
+
+    def _exclusion(self) -> Result:
+        accept = conjunction(self.bank, self.system.accept, self.system)
+        reject = conjunction(self.bank, self.system.reject, self.system)
+        answer = exclude(self.system, self.bank, accept, reject, self.budget(20.0))
+        self.obligations.append(answer.obligation)
+        if answer.answer == "unsat":
+            return Result("reports", Verdict.PROVED, Assurance.PROVED, "Acc and Rej exclude each other", engine="Z3")
+        return Result("reports", Verdict.UNKNOWN, Assurance.NONE, f"Acc and Rej: {answer.answer} {answer.reason}".rstrip(), engine="Z3")
+
+
+def compare(system: System, lemma2: Lemma2, closed: bool, invariants: Sequence[Invariant], exploration: Exploration) -> None:
+    """What is proved may not be violated in a reachable state. Disagreement: one of the engines is wrong, which is no verdict."""
+    proved = lemma2.proved if closed else frozenset[int]()
+    for violation in exploration.violations:
+        if violation.update in proved:
+            name = system.updates[violation.update].name
+            raise Disagreement(f"{name} is proved legal, and the explorer found it illegal by {violation.label}")
+    for invariant in invariants:
+        sighting = exploration.checks.get(f"invariant:{invariant.name}")
+        if invariant.way is not None and sighting is not None and sighting.first is not None:
+            raise Disagreement(f"{invariant.name} is proved, and the explorer found a state without it")
+
+
+def prove(loaded: Loaded, *, depth: int | None = None, seconds: float | None = None) -> Proof:
+    """Prove what can be proved of a loaded package. `depth`: look for runs of up to so many steps that break what is not proved."""
+    return Prover(loaded, depth, seconds).run()
