@@ -147,8 +147,8 @@ def controllable(whole: Whole, prop: Property) -> Result:
     counts = f"from {wins:,} of {plural(whole.graph.states, 'state')}"
     lost = next((s for s in whole.initial if not game.winning[s]), None)
     if lost is None:
-        most = max((game.rank[s] for s in whole.initial), default=0)
-        first = next((game.move[s] for s in whole.initial if game.move[s] >= 0), -1)
+        most = max((int(game.rank[s]) for s in whole.initial), default=0)
+        first = next((int(game.move[s]) for s in whole.initial if game.move[s] >= 0), -1)
         begins = f", beginning with {whole.system.updates[first].name}" if first >= 0 else ""
         return _answer(whole, prop, Verdict.HOLDS, f"in at most {plural(most, 'move')}{begins} · {counts}", _strategy(whole, game))
     spoiled = _spoiled(whole, game, environment, lost)

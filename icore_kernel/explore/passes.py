@@ -208,7 +208,7 @@ def distinct(row: Rows) -> tuple[Rows, Rows]:
     return ordered[begins], np.diff(np.append(begins, len(ordered)))
 
 
-def _backward_rows(start: Rows, target: Rows) -> tuple[Rows, Rows]:
+def backward_rows(start: Rows, target: Rows) -> tuple[Rows, Rows]:
     """The same steps by target: (start, source)."""
     kernel = native()
     if kernel is not None:
@@ -225,7 +225,7 @@ def _backward_rows(start: Rows, target: Rows) -> tuple[Rows, Rows]:
 def _peel(start: Rows, target: Rows) -> tuple[Rows, Rows]:
     """States in an order in which every step of a state leads to an earlier one, and the states from which a cycle is reached."""
     owed = np.diff(start)
-    back, source = _backward_rows(start, target)
+    back, source = backward_rows(start, target)
     frontier = np.flatnonzero(owed == 0)
     done = [frontier]
     while len(frontier):
@@ -288,7 +288,7 @@ def acyclic_rounds(start: Rows, target: Rows) -> Iterator[Rows]:
 def _rounds(start: Rows, target: Rows) -> Iterator[Rows]:
     """An acyclic graph in rounds: the steps of a round lead to earlier rounds."""
     owed = np.diff(start)
-    back, source = _backward_rows(start, target)
+    back, source = backward_rows(start, target)
     frontier = np.flatnonzero(owed == 0)
     while len(frontier):
         yield frontier

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from icore_kernel.explore.model import IntegerRow
 from icore_kernel.rewriting.graph import Quotient
 
 
@@ -22,8 +23,8 @@ class Game:
     `rank[s]`: an upper bound on the moves still needed."""
 
     winning: bytearray
-    move: array[int]
-    rank: array[int]
+    move: IntegerRow
+    rank: IntegerRow
 
     def spoils(self, graph: Quotient, state: int, environment: Sequence[bool]) -> tuple[int, int] | None:
         """A move of the environment out of a lost state into a lost state, or None where the agents simply have no winning move."""
@@ -35,6 +36,10 @@ class Game:
 
 def solve(graph: Quotient, goal: bytearray, environment: Sequence[bool]) -> Game:
     """Least fixpoint, by counting: linear in the graph. `goal[s]`: 1 in the goal; `environment[u]`: update u belongs to the other side."""
+    if not graph.plain:
+        from icore_kernel.explore.game import solved
+
+        return Game(*solved(graph.start, graph.update, graph.target, goal, environment))
     n = graph.states
     before: list[list[tuple[int, int]]] = [[] for _ in range(n)]
     owed = array("i", [0]) * n

@@ -69,11 +69,14 @@ def _outside(
     return None, _components(graph, sorted(region), region)
 
 
-def _reachable(graph: Quotient, goal: bytearray, starts: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """States reachable outside the goal, breadth-first, each with the (state, update) it was reached by; (-1, -1): a start."""
+def _reachable(graph: Quotient, goal: bytearray, starts: Sequence[int], wanted: int = -1) -> dict[int, tuple[int, int]]:
+    """States reachable outside the goal, breadth-first, each with the (state, update) it was reached by; (-1, -1): a start.
+
+    Ends early once `wanted` is reached.
+    """
     came: dict[int, tuple[int, int]] = dict.fromkeys(starts, (-1, -1))
     queue = deque(starts)
-    while queue:
+    while queue and wanted not in came:
         state = queue.popleft()
         for update, target in graph.out(state):
             if target not in came and not goal[target]:
@@ -84,7 +87,7 @@ def _reachable(graph: Quotient, goal: bytearray, starts: Sequence[int]) -> dict[
 
 def _escape(graph: Quotient, goal: bytearray, starts: Sequence[int], state: int, cycle: tuple[tuple[int, int], ...]) -> Escape:
     """With a shortest stem outside the goal."""
-    came = _reachable(graph, goal, starts)
+    came = _reachable(graph, goal, starts, state)
     stem: list[tuple[int, int]] = []
     here = state
     while came[here][0] >= 0:
