@@ -284,6 +284,59 @@ def stable(
 
 
 @cli.command()
+@click.argument("file", metavar="FILE", type=_path)
+@_set
+@click.option("--depth", metavar="K", type=click.IntRange(min=0), help="Look for runs of up to K steps that break what is not proved.")
+@click.option("--certificate", metavar="DIR", type=_path, help="Write what is proved to DIR, as SMT-LIB 2 that any solver can check.")
+@_format
+@_timeout
+@_theory
+def prove(
+    file: Path,
+    settings: dict[str, str],
+    depth: int | None,
+    certificate: Path | None,
+    form: str,
+    timeout: float | None,
+    theory: Path | None,
+) -> int:
+    """Prove for every reachable state of FILE, without visiting them: legality, feasibility, invariants.
+
+    What the solver leaves open is looked for among the reachable states, as far as they can be searched.
+    """
+    from icore_kernel import cli_prove as form_of
+
+    return form_of.prove_file(file, form_of.Asked(settings, theory, depth, timeout, certificate, form == "json"))
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR", type=_path)
+@click.option("--package", metavar="FILE", type=_path, help="Also check that the certificate is about this package.")
+@_set
+@_theory
+def recheck(folder: Path, package: Path | None, settings: dict[str, str], theory: Path | None) -> int:
+    """Check a certificate that `icore prove --certificate DIR` wrote, by Z3, from its files alone."""
+    from icore_kernel.cli_prove import recheck_folder
+
+    return recheck_folder(folder, package, settings, theory)
+
+
+@cli.command()
+@click.argument("file", metavar="FILE", type=_path)
+@click.option("--revoke", metavar="CERTIFICATE", required=True, help="The certificate, as runs name it: 'done(unit)'.")
+@click.option("--at", metavar="FORMULA", help="Revoke it in the first state that satisfies FORMULA.")
+@_set
+@_format
+@_timeout
+@_theory
+def whatif(file: Path, revoke: str, at: str | None, settings: dict[str, str], form: str, timeout: float | None, theory: Path | None) -> int:
+    """What becomes unjustified, and which acceptance falls, when a certificate of FILE is revoked; exit 1 when something does."""
+    from icore_kernel.cli_prove import what_if_file
+
+    return what_if_file(file, revoke, at, settings, theory, timeout, form == "json")
+
+
+@cli.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_path)
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 when a file is not formatted.")
 def fmt(files: tuple[Path, ...], only_check: bool) -> int:

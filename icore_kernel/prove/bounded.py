@@ -108,4 +108,3 @@ def search(steps: Steps, bad: Sequence[Bad], depth: int, seconds: float | None =
             solver.copy(there)
             relation.join(here, there)
     return Bounded(tuple(found), depth, perf_counter() - started)
-
