@@ -226,6 +226,57 @@ def test_both_engines_answer_the_same() -> None:
         assert answers[0] == answers[1], path.stem
 
 
+# ---- the examples ------------------------------------------------------------------------------------------------------------
+def asked(tmp_path: Path, example: str, *checks: str) -> dict[str, Result]:
+    """The example with these checks instead of its own."""
+    text = re.sub(r"(?m)^(check|expect violated) .*\n", "", (CHECKOUT / "examples" / f"{example}.icore").read_text(encoding="utf-8"))
+    path = tmp_path / f"{example}.icore"
+    path.write_text(text + "".join(f"check {check}\n" for check in checks), encoding="utf-8")
+    return {r.name: r for r in api.check(api.load(path)).results}
+
+
+def test_binary_coverage(tmp_path: Path) -> None:
+    """Six points, each ready, assigned (to its one owner), closed or rejected. A point that is assigned is done or given up, in 4^5
+    states of the others: 6 * 4^5 = 6,144 forks that settle apart, all of them choices. Two points move independently: 15 pairs,
+    (1 + 2)^2 ways, 4^4 states of the others: 34,560. Each point ends closed or rejected: 2^6 settlements."""
+    found = asked(tmp_path, "binary_coverage", "order stability", "order stability given complete or fail")
+    plain = found["order stability"]
+    assert plain.verdict is Verdict.VIOLATED
+    assert "6,144 critical pairs, 0 joinable, 6,144 apart by choice, 0 by order · 34,560 independent forks" in plain.detail
+    assert plain.detail.endswith("64 normal forms")
+    assert found["order stability given complete or fail"].verdict is Verdict.HOLDS
+
+
+def test_decompose_and_solve(tmp_path: Path) -> None:
+    """Four parts, each free, assigned (one agent is able), closed, accepted or rejected: 4 * 5^3 = 500 forks solve / fail, 6 pairs of
+    parts, (1 + 2 + 1)^2 ways, 5^2 states of the others: 2,400 independent ones; 2^4 settlements."""
+    found = asked(tmp_path, "decompose_and_solve", "order stability", "order stability given solve or fail")
+    plain = found["order stability"]
+    assert plain.verdict is Verdict.VIOLATED
+    assert "500 critical pairs, 0 joinable, 500 apart by choice, 0 by order · 2,400 independent forks · 16 normal forms" in plain.detail
+    assert found["order stability given solve or fail"].verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("example", "alternatives"),
+    [
+        # Who is assigned and whether the work fails is chosen; what a push hits when is a matter of order, and leaves revoked
+        # evidence of what was done before it. The statuses come out the same: a push reopens what was done, and it is done again.
+        ("release_pipeline", "finish or fail"),
+        ("code_change", "pass or refuse"),
+    ],
+)
+def test_a_push_is_a_matter_of_order_that_statuses_do_not_keep(tmp_path: Path, example: str, alternatives: str) -> None:
+    given = f"given assign.m, {alternatives}"
+    found = asked(tmp_path, example, "order stability", f"order stability {given}", f"order stability {given} on status")
+    assert found["order stability"].verdict is Verdict.VIOLATED
+    assert found[f"order stability {given}"].verdict is Verdict.VIOLATED
+    fork = found[f"order stability {given}"].fork
+    assert fork is not None
+    assert not any(name.startswith("status(") for name, _, _ in fork.settlements)
+    assert found[f"order stability {given} on status"].verdict is Verdict.HOLDS
+
+
 # ---- liveness --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "verdicts"),

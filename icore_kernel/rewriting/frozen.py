@@ -5,7 +5,7 @@ A *slot* is one choice that a package leaves open: the agent of `assign` for one
 one exploration for each of the many total choices, the slots are bound when they are first used: a state of the extended
 system is a state and the values bound so far. A state is a normal form under a total choice when every step out of it
 would bind an open slot to another value; so each settled state stands for a box of total choices, and definition 14 given
-the choices fails exactly when two boxes of states that settle differently meet (decision: spec/decisions.md).
+the choices fails exactly when two boxes of states that settle differently meet (decision 33).
 """
 
 from __future__ import annotations
