@@ -12,25 +12,34 @@ does not exist. Neither prints, and neither keeps anything between calls.
 
 from __future__ import annotations
 
+from icore_kernel.check.reductions import Reduce
 from icore_kernel.check.run import check
-from icore_kernel.explore.model import CheckpointError, Exploration, Rules, Watchlist
+from icore_kernel.explore.model import Audited, CheckpointError, Exploration, Rules, Watchlist
 from icore_kernel.explore.search import explore as _explore
 from icore_kernel.load import InputError, Loaded, UsageError, load, load_theory
+from icore_kernel.system import PropertyKind
 from icore_kernel.verdict import Assurance, ExitStatus, Finding, Report, Result, Run, Verdict
 
 NO_RULES = Rules()
 NOTHING = Watchlist()
 
 
-def explore(loaded: Loaded, *, rules: Rules = NO_RULES, watchlist: Watchlist = NOTHING) -> Exploration:
+def explore(
+    loaded: Loaded, *, rules: Rules = NO_RULES, watchlist: Watchlist = NOTHING, reduce: Reduce = Reduce.NONE
+) -> Exploration:
     """The audited state space of a loaded package: exact counts, or a part of it when a rule stops the search.
 
-    CheckpointError where `rules.checkpoints` does not fit.
+    `reduce` says which reductions may be used; what they did is in `reduction` (with partial order, counts are of the states
+    visited). CheckpointError where `rules.checkpoints` does not fit.
     """
+    if reduce.partial_order or (reduce.symmetry and any(p.kind is PropertyKind.SYMMETRY for p in loaded.system.properties)):
+        from icore_kernel.check.reduced import choose, search
+
+        return search(loaded, watchlist, rules, Audited(), choose(loaded, watchlist, Audited(), rules, reduce, only=True))
     return _explore(loaded.system, watchlist, rules)
 
 
 __all__ = [
-    "Assurance", "CheckpointError", "ExitStatus", "Exploration", "Finding", "InputError", "Loaded", "Report", "Result", "Rules", "Run",
-    "UsageError", "Verdict", "Watchlist", "check", "explore", "load", "load_theory",
+    "Assurance", "CheckpointError", "ExitStatus", "Exploration", "Finding", "InputError", "Loaded", "Reduce", "Report", "Result", "Rules",
+    "Run",     "UsageError", "Verdict", "Watchlist", "check", "explore", "load", "load_theory",
 ]  # fmt: skip

@@ -108,6 +108,13 @@ _checkpoint = click.option("--checkpoint", metavar="DIR", type=_path, help="Writ
 _resume = click.option("--resume", metavar="DIR", type=_path, help="Go on from the checkpoint in DIR, and write the next ones there.")
 
 
+_reduce = click.option(
+    "--reduce",
+    type=click.Choice(["none", "symmetry", "partial-order", "all"]),
+    help="Search less where nothing asked is lost: symmetry if nothing else is said and the package declares it.",
+)
+
+
 def _limits(
     max_states: int | None,
     max_depth: int | None,
@@ -136,6 +143,7 @@ def _limits(
 @_max_memory
 @_checkpoint
 @_resume
+@_reduce
 @click.option("--save-run", metavar="PATH", type=_path, help="Save the first counterexample, for `icore explore --replay`.")
 @_theory
 def check(
@@ -151,6 +159,7 @@ def check(
     max_memory: int | None,
     checkpoint: Path | None,
     resume: Path | None,
+    reduce: str | None,
     save_run: Path | None,
     theory: Path | None,
 ) -> int:
@@ -160,7 +169,7 @@ def check(
     limits = _limits(max_states, max_depth, timeout, max_memory, checkpoint, resume)
     if limits.checkpoint is not None and len(files) > 1:
         raise click.UsageError("a checkpoint is of one file: check the files one by one")
-    return check_files(files, Asked(settings, theory, only, unaudited, strict, form == "json", limits, save_run))
+    return check_files(files, Asked(settings, theory, only, unaudited, strict, form == "json", limits, save_run, reduce))
 
 
 @cli.command()
@@ -181,6 +190,7 @@ def check(
 @_max_memory
 @_checkpoint
 @_resume
+@_reduce
 @_theory
 def explore(
     file: Path,
@@ -200,6 +210,7 @@ def explore(
     max_memory: int | None,
     checkpoint: Path | None,
     resume: Path | None,
+    reduce: str | None,
     theory: Path | None,
 ) -> int:
     """The state space of FILE by level and update; or random runs, a run to a formula, the step graph, a saved run."""
@@ -211,10 +222,12 @@ def explore(
         raise click.UsageError("--replay, --simulate, --trace-to and the step graph (--dot, --graphml, --json) are asked one at a time")
     if seed is not None and simulate is None:
         raise click.UsageError("--seed is of --simulate")
+    if reduce is not None and (replay is not None or simulate is not None or drawings.asked):
+        raise click.UsageError("--reduce is of a search: not of --replay, --simulate or a step graph")
     limits = _limits(max_states, max_depth, timeout, max_memory, checkpoint, resume)
     if limits.checkpoint is not None and (replay is not None or simulate is not None or drawings.asked):
         raise click.UsageError("only a search writes checkpoints: not --replay, --simulate or a step graph")
-    asked = form_of.Explored(file, settings, theory, limits, form == "json")
+    asked = form_of.Explored(file, settings, theory, limits, form == "json", reduce)
     if replay is not None:
         return form_of.guarded(lambda: form_of.replay_file(file, replay, settings, theory, asked.as_json))
     if simulate is not None:

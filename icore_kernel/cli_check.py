@@ -63,6 +63,8 @@ class Asked:
     as_json: bool
     limits: Limits
     save_run: Path | None
+    reduce: str | None = None
+    """None: symmetry, where it is declared."""
 
     @property
     def seeks_findings(self) -> bool:
@@ -163,7 +165,9 @@ def _check(path: Path, asked: Asked) -> tuple[Loaded, Report]:
 
     def ask(tell: Tell | None) -> tuple[Loaded, Report]:
         loaded = api.load(path, settings=asked.settings, theory=asked.theory)
-        return loaded, api.check(loaded, only=asked.only, unaudited=asked.unaudited, rules=asked.limits.rules(asked.settings, tell))
+        rules = asked.limits.rules(asked.settings, tell)
+        reduce = api.Reduce(asked.reduce or "symmetry")
+        return loaded, api.check(loaded, only=asked.only, unaudited=asked.unaudited, rules=rules, reduce=reduce)
 
     with progress_on(sys.stderr) as tell:
         return answer(path, lambda: ask(tell))

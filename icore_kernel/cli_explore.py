@@ -16,7 +16,7 @@ from icore_kernel.report.progress import Tell, progress_on
 from icore_kernel.verdict import ExitStatus
 
 if TYPE_CHECKING:
-    from icore_kernel.api import Loaded
+    from icore_kernel.api import Loaded, Reduce
     from icore_kernel.check.plan import Plan
     from icore_kernel.explore.model import Rules
     from icore_kernel.explore.simulate import Broken
@@ -36,6 +36,7 @@ class Explored:
     theory: Path | None
     limits: Limits
     as_json: bool
+    reduce: str | None = None
 
     def load(self, goal: str | None = None) -> Loaded:
         from icore_kernel import api
@@ -44,6 +45,12 @@ class Explored:
 
     def rules(self, tell: Tell | None) -> Rules:
         return self.limits.rules(self.settings, tell)
+
+    def reductions(self) -> Reduce:
+        """None asked: symmetry, where it is declared."""
+        from icore_kernel import api
+
+        return api.Reduce(self.reduce or "symmetry")
 
     def print(self, record: Callable[[], object], lines: Callable[[], Iterable[Line]]) -> None:
         if self.as_json:
@@ -68,7 +75,7 @@ def explore_file(asked: Explored) -> ExitStatus:
     from icore_kernel import api
 
     with progress_on(sys.stderr) as tell:
-        found = answer(asked.path, lambda: api.explore(asked.load(), rules=asked.rules(tell)))
+        found = answer(asked.path, lambda: api.explore(asked.load(), rules=asked.rules(tell), reduce=asked.reductions()))
     from icore_kernel.report import explore_json, explore_text
 
     asked.print(lambda: explore_json.exploration_record(found, asked.settings), lambda: explore_text.exploration_lines(found))
@@ -140,7 +147,7 @@ def trace_file(asked: Explored, formula: str) -> ExitStatus:
         loaded = asked.load(formula)
         goal = next(p.formula for p in loaded.system.properties if p.name == GOAL)
         rules = replace(asked.rules(tell), stop_on=frozenset({GOAL}))
-        return api.explore(loaded, rules=rules, watchlist=Watchlist(seen=((GOAL, goal),)))
+        return api.explore(loaded, rules=rules, watchlist=Watchlist(seen=((GOAL, goal),)), reduce=asked.reductions())
 
     with progress_on(sys.stderr) as tell:
         found = answer(asked.path, lambda: ask(tell))

@@ -133,6 +133,7 @@ class PropertyKind(Enum):
     EVENTUALLY = "eventually"
     LEADSTO = "leadsto"
     CONTROLLABLE = "controllable"
+    SYMMETRY = "symmetric"
     UNDECIDED = "undecided"
     """Parsed and type-checked, answered `unknown: not decided by this version`."""
 
@@ -141,7 +142,7 @@ class PropertyKind(Enum):
 class Property:
     """A declared property. INVARIANT: formula in every reachable state; REACHABLE/UNREACHABLE: in some / in none;
     EVENTUALLY: every fair run meets it; LEADSTO: what satisfies it is followed by `goal`; CONTROLLABLE: the agents can
-    bring it about. TERMINATION, SETTLEMENT and STABILITY have no formula.
+    bring it about. TERMINATION, SETTLEMENT and STABILITY have no formula, nor has SYMMETRY: the names `on` are treated alike.
 
     `antecedents` are what must hold somewhere, or the property holds for no reason (vacuity).
     `given`: frozen choices of STABILITY, each a tuple of paths (`("assign.m",)`, `("finish", "fail")`); `on`: what it observes.
@@ -155,7 +156,7 @@ class Property:
     text: str = ""
     expect_violated: bool = False
     what: str = ""
-    """For UNDECIDED: what it is."""
+    """For UNDECIDED: what it is. For SYMMETRY: `agents` or `obligations`."""
     goal: Term | None = None
     given: tuple[tuple[str, ...], ...] = ()
     on: tuple[str, ...] = ()

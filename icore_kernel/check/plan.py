@@ -62,7 +62,7 @@ def make_plan(system: System, bank: TermBank) -> Plan:
                 seen.extend((f"{ANTECEDENT}:{i}:{j}", term) for j, (term, _) in enumerate(prop.antecedents))
             case PropertyKind.TERMINATION | PropertyKind.SETTLEMENT | PropertyKind.STABILITY:
                 continue
-            case PropertyKind.EVENTUALLY | PropertyKind.CONTROLLABLE | PropertyKind.UNDECIDED:
+            case PropertyKind.EVENTUALLY | PropertyKind.CONTROLLABLE | PropertyKind.SYMMETRY | PropertyKind.UNDECIDED:
                 continue
             case _:
                 assert_never(prop.kind)

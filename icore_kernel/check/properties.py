@@ -17,7 +17,7 @@ Decide = Callable[[Property], Result]
 
 
 def property_results(system: System, exploration: Exploration, decide: Decide) -> Iterator[Result]:
-    """In the order of the text. `decide` answers for the properties of the step graph (plan.ON_GRAPH)."""
+    """In the order of the text. `decide` answers for the properties of the step graph (plan.ON_GRAPH), and for symmetry."""
     for number, prop in enumerate(system.properties):
         match prop.kind:
             case PropertyKind.INVARIANT:
@@ -28,7 +28,7 @@ def property_results(system: System, exploration: Exploration, decide: Decide) -
                 yield _unreachable(exploration, prop, f"{SEEN}:{number}")
             case PropertyKind.TERMINATION | PropertyKind.SETTLEMENT | PropertyKind.STABILITY:
                 yield decide(prop)
-            case PropertyKind.EVENTUALLY | PropertyKind.LEADSTO | PropertyKind.CONTROLLABLE:
+            case PropertyKind.EVENTUALLY | PropertyKind.LEADSTO | PropertyKind.CONTROLLABLE | PropertyKind.SYMMETRY:
                 yield decide(prop)
             case PropertyKind.UNDECIDED:
                 yield Result(prop.name, Verdict.UNKNOWN, Assurance.NONE, "not decided by this version", prop.span)

@@ -11,14 +11,15 @@ from icore_kernel.check.findings import findings
 from icore_kernel.check.ongraph import OnGraph, asked
 from icore_kernel.check.places import places
 from icore_kernel.check.plan import make_plan
-from icore_kernel.check.properties import property_results
+from icore_kernel.check.properties import Decide, property_results
+from icore_kernel.check.reductions import Reduce, Reductions, said_of
 from icore_kernel.check.scenarios import scenario_results
 from icore_kernel.check.sections import Sections
 from icore_kernel.explore.judge import unaudited_names
 from icore_kernel.explore.model import Audited, Exploration, Mode, Rules, Unaudited
 from icore_kernel.explore.search import explore
 from icore_kernel.load import Loaded, UsageError
-from icore_kernel.system import System
+from icore_kernel.system import Property, PropertyKind, System
 from icore_kernel.verdict import Assurance, Report, Result, Verdict
 
 NO_RULES = Rules()
@@ -27,17 +28,32 @@ AFTER_INTERRUPT = 0.3
 """Seconds that the solver may still take after an interrupt."""
 
 
-def check(loaded: Loaded, *, only: Sequence[str] = (), unaudited: bool | Sequence[str] = False, rules: Rules = NO_RULES) -> Report:
+def check(
+    loaded: Loaded,
+    *,
+    only: Sequence[str] = (),
+    unaudited: bool | Sequence[str] = False,
+    rules: Rules = NO_RULES,
+    reduce: Reduce = Reduce.SYMMETRY,
+) -> Report:
     """Decide everything the package declares. `only` keeps the results of those names; `unaudited` lets faults and attempts
-    commit (True: all; names: those). UsageError for an unknown name. A bound that is hit makes `unknown`, never success."""
+    commit (True: all; names: those); `reduce` says which reductions may be used. UsageError for an unknown name. A bound that is
+    hit makes `unknown`, never success."""
     started = perf_counter()
     system, bank = loaded.system, loaded.bank
     mode = _mode(system, unaudited)
     plan = make_plan(system, bank)
-    exploration = explore(system, plan.watchlist, replace(rules, keep_graph=rules.keep_graph or asked(system, mode)), mode)
+    needed = replace(rules, keep_graph=rules.keep_graph or asked(system, mode))
+    reductions = Reductions()
+    if reduce.partial_order or any(p.kind is PropertyKind.SYMMETRY for p in system.properties):
+        from icore_kernel.check import reduced
+
+        plan, exploration, reductions = reduced.reduced_search(loaded, plan, mode, needed, reduce, only)
+    else:
+        exploration = explore(system, plan.watchlist, needed, mode)
     sections = Sections(loaded, plan, exploration, _left(rules, exploration))
     graph = OnGraph(loaded, plan, exploration, rules)
-    results = _results(loaded, sections, exploration, mode, graph)
+    results = _results(loaded, sections, exploration, mode, lambda prop: _decide(prop, graph, reductions, exploration))
     chosen = _chosen(results, only, loaded)
     notes = findings(system, exploration, places(loaded), graph.findings) if isinstance(mode, Audited) and not only else ()
     return Report(
@@ -47,7 +63,7 @@ def check(loaded: Loaded, *, only: Sequence[str] = (), unaudited: bool | Sequenc
         results=tuple(_expected(r, system) for r in chosen),
         findings=notes,
         obligations=tuple(sections.obligations),
-        space=space_of(exploration),
+        space={**space_of(exploration), "reduction": said_of(reductions, exploration)},
         counts=dict(system.counts),
         seconds=perf_counter() - started,
         mode=_mode_text(unaudited),
@@ -80,7 +96,15 @@ def _left(rules: Rules, exploration: Exploration) -> float | None:
     return None if rules.timeout is None else rules.timeout - exploration.seconds
 
 
-def _results(loaded: Loaded, sections: Sections, exploration: Exploration, mode: Mode, graph: OnGraph) -> list[Result]:
+def _decide(prop: Property, graph: OnGraph, reductions: Reductions, exploration: Exploration) -> Result:
+    if prop.kind is not PropertyKind.SYMMETRY:
+        return graph.decide(prop)
+    from icore_kernel.check.reduced import symmetry_result
+
+    return symmetry_result(prop, reductions, exploration)
+
+
+def _results(loaded: Loaded, sections: Sections, exploration: Exploration, mode: Mode, decide: Decide) -> list[Result]:
     audited = isinstance(mode, Audited)
     results = [sections.well_formed()]
     if exploration.states == 0 and exploration.stopped is None:
@@ -90,7 +114,7 @@ def _results(loaded: Loaded, sections: Sections, exploration: Exploration, mode:
         results.extend(sections.faults())
     results.extend(sections.feasibility())
     results.extend(sections.soundness())
-    results.extend(property_results(loaded.system, exploration, graph.decide))
+    results.extend(property_results(loaded.system, exploration, decide))
     if audited:
         results.extend(sections.reports())
         results.extend(sections.performance())

@@ -49,8 +49,7 @@ class Properties:
                 case s.CheckDecl():
                     found.extend(self._checked(item) for item in decl.items)
                 case s.SymmetricDecl():
-                    name = "symmetric " + ", ".join(m.id for m in decl.members)
-                    found.append(self._undecided("symmetry", name, decl.span))
+                    found.append(self._symmetric(decl))
                 case _:
                     continue
         return tuple(found)
@@ -75,8 +74,14 @@ class Properties:
         name = name_of(item, several)
         return Property(CHECKED[item.what], name, self.p.alg.bank.true, item.span, what=item.what, given=given, on=on)
 
-    def _undecided(self, what: str, name: str, span: s.Span) -> Property:
-        return Property(PropertyKind.UNDECIDED, name, self.p.alg.bank.true, span, what=what)
+    def _symmetric(self, decl: s.SymmetricDecl) -> Property:
+        """A family stands for all its members."""
+        members: list[str] = []
+        for member in decl.members:
+            family = self.p.u.families.get(member.id)
+            members.extend([member.id] if family is None else [element.name for element in family.values()])
+        name = "symmetric " + ", ".join(m.id for m in decl.members)
+        return Property(PropertyKind.SYMMETRY, name, self.p.alg.bank.true, decl.span, what=decl.what, on=tuple(dict.fromkeys(members)))
 
     def _decided(self, decl: s.PropertyDecl, expect_violated: bool) -> Property:
         formula = self.p.ev.formula(decl.formula, {})

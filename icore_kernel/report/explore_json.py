@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from icore_kernel.explore.memory import peak
-from icore_kernel.explore.model import Coverage, Exploration, Unaudited
+from icore_kernel.explore.model import Coverage, Exploration, Reduction, Unaudited
 from icore_kernel.report.json import Record, run_record
 from icore_kernel.system import System
 from icore_kernel.verdict import Run
@@ -65,7 +65,21 @@ def exploration_record(exploration: Exploration, settings: Mapping[str, str]) ->
         "never_fired": never_fired(system, exploration.coverage),
         "peak_memory": peak(),
         "stopped": exploration.stopped,
+        "reduction": reduction_record(exploration.reduction),
         "seconds": exploration.seconds,
+    }
+
+
+def reduction_record(reduction: Reduction | None) -> Record | None:
+    if reduction is None:
+        return None
+    return {
+        "symmetry": [list(members) for _, members in reduction.sets],
+        "permutations": reduction.group,
+        "partial_order": reduction.partial_order,
+        "stored": reduction.stored,
+        "left_out": reduction.cut,
+        "said": reduction.said(),
     }
 
 

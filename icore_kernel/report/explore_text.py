@@ -35,6 +35,8 @@ def exploration_lines(exploration: Exploration) -> Iterator[Line]:
     stutter = f", of which {exploration.stutters:,} stutter" if exploration.stutters else ""
     states, steps = number(exploration.states, "state"), number(exploration.steps, "step")
     yield line(f"  {states} · {steps}{stutter} · depth {exploration.depth:,}")
+    if exploration.reduction is not None:
+        yield from (line(f"  {words}") for words in exploration.reduction.said())
     yield line()
     yield from table(("depth", "states"), [(f"{depth:,}", f"{count:,}") for depth, count in enumerate(exploration.levels)])
     yield line()

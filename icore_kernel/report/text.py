@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never
 
 from icore_kernel.report.fork import apart_lines, fork_lines, said
@@ -88,6 +88,10 @@ def _space(report: Report, width: int) -> Iterator[Line]:
         facts.append(f"fields {fields}")
     if facts:
         yield _columns("state space", width, Piece(""), " · ".join(facts))
+    reduction = space.get("reduction")
+    if isinstance(reduction, Mapping):
+        for words in reduction["said"]:
+            yield _columns("", width, Piece(""), words)
     if stopped := space.get("stopped"):
         yield _columns("", width, Piece("unknown", Part.UNSURE), f"the search stopped before its end: {stopped}")
 
