@@ -94,22 +94,21 @@ class Induction:
             return answer(Way.AS_GIVEN)
         state, update = given if isinstance(given, tuple) else (None, None)
         feasible = self.steps.feasible
-        known = (*feasible, *proved)
         levels: list[tuple[tuple[Term, ...], Way, Way]] = []
         if self.facts.bare:
-            levels.append((known, Way.FOLLOWS, Way.WITH_THEORY))
+            levels.append((feasible, Way.FOLLOWS, Way.WITH_THEORY))
         if self.facts.closed and self.facts.lemmas:
-            levels.append(((*known, *self.facts.lemmas), Way.FOLLOWS_LEMMAS, Way.WITH_LEMMAS))
+            levels.append(((*feasible, *self.facts.lemmas), Way.FOLLOWS_LEMMAS, Way.WITH_LEMMAS))
         for facts, follows, inductive in levels:
-            if self._follows(facts, goal):
+            if self._solver(facts).ask(proved, goal).result is Result.UNSAT:
                 return answer(follows, state=state, update=update)
-            if self._step(facts, goal, audited=True) is True:
+            if self._step(facts, goal, proved, audited=True) is True:
                 return answer(inductive, state=state, update=update)
         if not levels:
             return answer(None, state=state, update=update, reason="feasibility is not proved to be kept")
         if not hard:
             return answer(None, state=state, update=update, reason="not inductive")
-        facts = levels[-1][0]
+        facts = (*levels[-1][0], *proved)
         for k in range(2, MOST_STEPS + 1):
             if self._late():
                 return answer(None, state=state, update=update, reason="the time is up")
@@ -142,10 +141,9 @@ class Induction:
         self._start.deadline = self.deadline_of_goal
         return self._start.ask([], goal).state
 
-    def _follows(self, facts: tuple[Term, ...], goal: Term) -> bool:
-        return self._solver(facts).ask([], goal).result is Result.UNSAT
-
-    def _step(self, facts: tuple[Term, ...], goal: Term, audited: bool = False) -> bool | tuple[State, int] | None:
+    def _step(
+        self, facts: tuple[Term, ...], goal: Term, proved: Sequence[Term] = (), audited: bool = False
+    ) -> bool | tuple[State, int] | None:
         """Whether every update keeps the goal; else a state and an update that break it; None where the solver gave up.
 
         `audited`: what the audit refuses does not happen (that needs feasibility among the facts).
@@ -156,7 +154,7 @@ class Induction:
             after = move.then(goal)
             if after is goal or after.is_true:
                 continue
-            answer = solver.ask([goal, self.steps.commits(number) if audited else move.guard], after)
+            answer = solver.ask([*proved, goal, self.steps.commits(number) if audited else move.guard], after)
             if answer.state is not None:
                 return answer.state, number
             if answer.result is not Result.UNSAT:

@@ -29,13 +29,11 @@ SAMPLES = 3_000
 class Found:
     """`lemmas` hold initially and are kept by every step from a feasible state with all of them.
 
-    `closed`: the environment cannot leave feasibility from such a state either, so that feasibility and lemmas together hold in
-    every reachable state. Where it is false nothing follows for reachable states. `guesses`: how many were tried; `whole`: they
-    were tried on all reachable states, which are few.
+    That they hold in every reachable state needs one thing more: that the environment cannot leave feasibility from such a state
+    (Lemma 2 of its updates). `guesses`: how many were tried; `whole`: on all reachable states, which are few.
     """
 
     lemmas: tuple[Term, ...]
-    closed: bool
     guesses: int
     samples: int
     rounds: int
@@ -148,7 +146,7 @@ class Houdini:
 
 
 def find_lemmas(steps: Steps, seconds: float, extra: Sequence[Term] = (), samples: Samples | None = None) -> Found:
-    """Guess, drop, and see whether the environment can leave feasibility from what is left. `extra`: formulas to guess about too."""
+    """Guess, and drop what some step breaks. `extra`: formulas to guess about too."""
     started = perf_counter()
     deadline = started + seconds
     if samples is None:
@@ -157,25 +155,5 @@ def find_lemmas(steps: Steps, seconds: float, extra: Sequence[Term] = (), sample
     houdini = Houdini(steps, guesses, deadline)
     complete = houdini.run()
     lemmas = houdini.kept() if complete else ()
-    closed = complete and _closed(steps, lemmas, deadline)
     seconds = perf_counter() - started
-    return Found(lemmas, closed, guesses.made, len(samples.states), houdini.rounds, seconds, complete, samples.whole)
-
-
-def _closed(steps: Steps, lemmas: Sequence[Term], deadline: float) -> bool:
-    """Initial states are feasible, and so is every state that the environment makes of a feasible state with the lemmas."""
-    solver = Solver(steps.system, steps.bank)
-    solver.deadline = deadline
-    start = solver.ask([steps.start()], steps.feasibility)
-    if start.result is not Result.UNSAT:
-        return False
-    for part in (*steps.feasible, *lemmas):
-        solver.fact(part)
-    for number in range(len(steps)):
-        move = steps.move(number)
-        if not move.environment:
-            continue
-        after = steps.bank.conj([move.then(p) for p in steps.feasible if p.reads & move.written])
-        if not after.is_true and solver.ask([move.guard], after).result is not Result.UNSAT:
-            return False
-    return True
+    return Found(lemmas, guesses.made, len(samples.states), houdini.rounds, seconds, complete, samples.whole)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from random import Random
 from time import perf_counter
 
-from icore_kernel.explore.model import Audited, Rules, State, Watchlist
-from icore_kernel.explore.search import explore
+from icore_kernel.explore.model import Audited, Exploration, Rules, State, Watchlist
+from icore_kernel.explore.search import Engine, explore, has_kernel
 from icore_kernel.explore.simulate import Simulator, Starts
 from icore_kernel.explore.tally import Clock
 from icore_kernel.system import System
@@ -28,7 +28,7 @@ class Samples:
 def reachable_states(system: System, most: int, seconds: float, seed: int = 0) -> Samples:
     """Up to about `most` different states: drawn from the whole space where it is small, else from its beginning and from random runs."""
     started = perf_counter()
-    found = explore(system, Watchlist(), Rules(max_states=SEARCHED, timeout=seconds / 2))
+    found = _search(system, Rules(max_states=SEARCHED, timeout=seconds / 2))
     numbers: list[int] = list(range(found.states))
     if found.states > most:
         numbers = sorted(Random(seed).sample(numbers, most))
@@ -36,6 +36,18 @@ def reachable_states(system: System, most: int, seconds: float, seed: int = 0) -
     if found.stopped is not None:
         states.update(dict.fromkeys(_random_runs(system, most, started + seconds, seed)))
     return Samples(tuple(states), found.stopped is None)
+
+
+def _search(system: System, rules: Rules) -> Exploration:
+    """By the C kernel at once where there is one: what plain Python would find first is not worth its compilation."""
+    if has_kernel():
+        from icore_kernel.explore.blasting import Unsupported
+
+        try:
+            return explore(system, Watchlist(), rules, engine=Engine.NATIVE)
+        except Unsupported:
+            pass
+    return explore(system, Watchlist(), rules)
 
 
 def _random_runs(system: System, most: int, deadline: float, seed: int) -> tuple[State, ...]:
