@@ -502,6 +502,7 @@ static PyMethodDef METHODS[] = {
      "condense(start, target, component, count, classes, size, bottom, one_bottom, one_class, longest)"},
     {"productive", kernel_productive, METH_VARARGS, "productive(start, update, target, start_out, update_out, target_out) -> steps"},
     {"reverse", kernel_reverse, METH_VARARGS, "reverse(start, target, start_out, source)"},
+    {"reach", kernel_reach, METH_VARARGS, "reach(start, target, component, count, words, bits)"},
     {NULL, NULL, 0, NULL},
 };
 

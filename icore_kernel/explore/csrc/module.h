@@ -23,5 +23,6 @@ PyObject *kernel_components(PyObject *module, PyObject *args);
 PyObject *kernel_condense(PyObject *module, PyObject *args);
 PyObject *kernel_productive(PyObject *module, PyObject *args);
 PyObject *kernel_reverse(PyObject *module, PyObject *args);
+PyObject *kernel_reach(PyObject *module, PyObject *args);
 
 #endif

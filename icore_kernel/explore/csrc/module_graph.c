@@ -139,3 +139,34 @@ PyObject *kernel_reverse(PyObject *module, PyObject *args)
     if (PyErr_Occurred()) return NULL;
     Py_RETURN_NONE;
 }
+
+/* reach(start, target, component, count, words, bits): every row of `bits` takes in the rows its component leads to. */
+PyObject *kernel_reach(PyObject *module, PyObject *args)
+{
+    Py_buffer start, target, component, bits;
+    long long count, words;
+    int done = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*y*y*LLw*", &start, &target, &component, &count, &words, &bits)) return NULL;
+    const int64_t states = states_of(&start, &target);
+    if (states >= 0) {
+        if (count < 0 || count > states || words < 0 || words > INT32_MAX)
+            wrong("reach: more components than states");
+        else if (has(&component, states, 4) && has(&bits, count * words, 8)) {
+            if (!right_components(component.buf, states, start.buf, target.buf, count))
+                wrong("reach: not the components of the graph");
+            else {
+                Py_BEGIN_ALLOW_THREADS
+                done = graph_reach(states, start.buf, target.buf, component.buf, count, words, bits.buf);
+                Py_END_ALLOW_THREADS
+                if (done < 0) PyErr_NoMemory();
+            }
+        }
+    }
+    PyBuffer_Release(&start);
+    PyBuffer_Release(&target);
+    PyBuffer_Release(&component);
+    PyBuffer_Release(&bits);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
+}

@@ -48,6 +48,7 @@ void search_free(Search *search)
     }
     store_close(&search->store);
     free(search->moves);
+    free(search->refused);
     free(search->masks);
     free(search->values);
     free(search->clauses);
@@ -74,13 +75,14 @@ bool search_prepare(Search *search)
     const size_t k = (size_t)search->k;
     search->enabled_words = (search->move_count + 63) / 64;
     if (search->k == 1 && !search->judging && !search->keep_edges && !store_by_keys(&search->store)) return false;
+    search->refused = calloc((size_t)search->move_count + 1, sizeof *search->refused);
     search->block.words = calloc(BLOCK * k, sizeof(uint64_t));
     search->block.enabled = calloc(BLOCK * (size_t)search->enabled_words + 1, sizeof(uint64_t));
     search->ahead = calloc(AHEAD, sizeof *search->ahead);
     search->ahead_words = calloc(AHEAD * k, sizeof(uint64_t));
     search->pending = calloc(BLOCK, sizeof *search->pending);
     search->pending_words = calloc(BLOCK * k, sizeof(uint64_t));
-    return search->block.words && search->block.enabled && search->ahead && search->ahead_words && search->pending && search->pending_words;
+    return search->refused && search->block.words && search->block.enabled && search->ahead && search->ahead_words && search->pending && search->pending_words;
 }
 
 /* Every state goes in here. NOWHERE, with `status` set, when it may not. */
@@ -149,6 +151,9 @@ static inline void commit(Search *search, const Candidate *own, uint32_t target)
     if (own->edge != NOWHERE) search->block_edges.targets[own->edge] = target;
 }
 
+/* Whether a move's successors are judged without a look at the table: where most are refused, the table does not have them. */
+static inline bool mostly_refused(const Search *search, int move) { return search->refused[move] > 64; }
+
 static inline bool fails_before(const Search *search, const Move *move, int row)
 {
     const Program *expand = &search->programs[EXPAND];
@@ -193,14 +198,16 @@ static void judge_pending(Search *search)
     search->pending_count = 0;
     run_program(judge, search->pending_words, k, count, NULL, 0);
     const Plane *feasible = &judge->planes[judge->kept[0]];
-    for (int row = 0; row < PREFETCH && row < count; row++) expect_slot(store, search->pending[row].hash);
     for (int row = 0; row < count && (search->status == MORE || search->status == DUE); row++) {
-        if (row + PREFETCH < count) expect_slot(store, search->pending[row + PREFETCH].hash);
+        if (row + PREFETCH < count && !mostly_refused(search, move_of(&search->pending[row + PREFETCH])))
+            expect_slot(store, search->pending[row + PREFETCH].hash);
         const Candidate *own = &search->pending[row];
         const Move *move = &search->moves[move_of(own)];
         const bool fine = plane_bit(feasible, row);
         const bool legal = fine && (move->after < 0 || plane_bit(&judge->planes[judge->kept[move->after]], row)) &&
                            !fails_before(search, move, row_of(own));
+        int32_t *refused = &search->refused[move_of(own)];
+        *refused += legal ? -(*refused > -1024) : *refused < 1024;
         if (!legal) {
             if (!search->replaying) note_illegal(search, own, row);
             if (move->kind != ENVIRONMENT) continue;
@@ -224,14 +231,18 @@ static inline __attribute__((always_inline)) void resolve_ahead(Search *search, 
     const int count = search->ahead_count;
     const Candidate *ahead = search->ahead;
     search->ahead_count = 0;
-    for (int place = 0; place < PREFETCH && place < count; place++) expect_state(store, k, ahead[place].hash);
+    for (int place = 0; place < PREFETCH && place < count; place++)
+        if (!mostly_refused(search, move_of(&ahead[place]))) expect_state(store, k, ahead[place].hash);
     for (int place = 0; place < count; place++) {
         const Candidate *own = &ahead[place];
-        if (place + PREFETCH < count) expect_state(store, k, own[PREFETCH].hash);
+        if (place + PREFETCH < count && !mostly_refused(search, move_of(&own[PREFETCH]))) expect_state(store, k, own[PREFETCH].hash);
         const uint64_t *words = search->ahead_words + (size_t)place * (size_t)k;
         const uint64_t *source = search->block.words + (size_t)row_of(own) * (size_t)k;
         uint32_t slot = 0;
-        uint32_t target = same_words(words, source, k) ? search->block.numbers[row_of(own)] : find_state(store, words, k, own->hash, &slot);
+        const bool unknown = search->judging && mostly_refused(search, move_of(own));
+        uint32_t target = same_words(words, source, k) ? search->block.numbers[row_of(own)]
+                          : unknown                    ? NOWHERE
+                                                       : find_state(store, words, k, own->hash, &slot);
         if (search->judging) {
             const Move *move = &search->moves[move_of(own)];
             if (target == NOWHERE || move->after >= 0 || (store->infeasible_count && is_infeasible(store, target)) ||
@@ -290,7 +301,7 @@ step_ahead(Search *search, const int k, const bool plain, const bool keyed, int 
     const uint64_t hash = hash_of(words, k);
     if (keyed)
         expect_key(&search->store, hash);
-    else
+    else if (plain || !mostly_refused(search, number))
         expect_slot(&search->store, hash);
     search->ahead[search->ahead_count++] = (Candidate){hash, edge, (uint32_t)number * BLOCK + (uint32_t)row};
 }

@@ -81,6 +81,7 @@ typedef struct {
     int32_t ends; /* kept output of EXPAND: a state that may end; -1: none may */
     int64_t most_states;
     Move *moves;
+    int32_t *refused; /* by move: how many more of its last judged successors were refused than were not */
     int32_t move_count, enabled_words;
     uint64_t *masks; /* for each move, k words to keep and k words to put */
     Value *values;
