@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+import numpy as np
 import pytest
 from rewriting_lab import Brute, Edges, brute, in_numpy, in_rows, random_edges
 from strategies_systems import random_system
@@ -180,3 +181,17 @@ def test_both_engines_tell_the_same_facts_of_random_packages() -> None:
         assert one.forks().total().critical == two.forks().total().critical
         counts = [{key: (t.independent, t.joinable, t.not_joinable) for key, t in w.forks().by_pair.items()} for w in (one, two)]
         assert counts[0] == counts[1]
+
+
+def test_the_native_reach_sets_refuse_wrong_tables() -> None:
+    """0 -> 1: component 1 leads to component 0. A table that says otherwise, or a row that is too short, is an error and no crash."""
+    kernel = passes.native()
+    if kernel is None:
+        pytest.skip("the C extension was not built")
+    start, target, component = np.array([0, 1, 1]), np.array([1], dtype=np.int32), np.array([1, 0], dtype=np.int32)
+    bits = np.array([[2], [1]], dtype=np.uint64)
+    kernel.reach(start, target, component, 2, 1, bits)
+    assert bits.tolist() == [[2], [3]]
+    for count, words, rows in ((2, 1, component[::-1].copy()), (3, 1, component), (2, 2, component), (2, 1, component[:1])):
+        with pytest.raises(ValueError, match="reach|row"):
+            kernel.reach(start, target, rows, count, words, bits)

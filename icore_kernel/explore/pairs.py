@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from icore_kernel.explore.model import IntegerRow, StepGraph
-from icore_kernel.explore.passes import MANY, Rows, acyclic_rounds, between, distinct, edges_of, gather
+from icore_kernel.explore.passes import MANY, Rows, acyclic_rounds, between, distinct, edges_of, gather, native, rows_of_kernel
 
 UNKNOWN, OPEN, COMMUTE, CLASH = -1, 0, 1, 2
 ROWS = 1 << 15
@@ -59,6 +59,11 @@ def reach(
     words = (len(wanted) + 63) // 64 or 1
     bits = np.zeros((count, words), dtype=np.uint64)
     place = np.arange(len(wanted))
+    kernel = native()
+    if kernel is not None:
+        bits[wanted, place // 64] = np.uint64(1) << (place % 64).astype(np.uint64)
+        kernel.reach(*rows_of_kernel(first, to, of), count, words, bits)
+        return Reach(bits, np.arange(count), partial)
     row = np.arange(count)
     if count == len(of):  # without cycles the states themselves are the nodes
         row[of] = np.arange(count)

@@ -32,7 +32,7 @@ def native() -> Any:
     return _kernel
 
 
-def _rows(start: IntegerRow, *others: IntegerRow) -> tuple[Rows, ...]:
+def rows_of_kernel(start: IntegerRow, *others: IntegerRow) -> tuple[Rows, ...]:
     """As the extension takes them: 64 bits for the begins of rows, 32 for states and updates."""
     return np.ascontiguousarray(start, dtype=np.int64), *(np.ascontiguousarray(row, dtype=np.int32) for row in others)
 
@@ -40,7 +40,7 @@ def _rows(start: IntegerRow, *others: IntegerRow) -> tuple[Rows, ...]:
 def without_stutters(graph: StepGraph) -> tuple[Rows, Rows, Rows]:
     kernel = native()
     if kernel is not None:
-        start, update, target = _rows(graph.start, graph.update, graph.target)
+        start, update, target = rows_of_kernel(graph.start, graph.update, graph.target)
         rows = np.empty_like(start), np.empty_like(update), np.empty_like(target)
         left = kernel.productive(start, update, target, *rows)
         return (start, update, target) if left == len(target) else (rows[0], rows[1][:left].copy(), rows[2][:left].copy())
@@ -99,7 +99,7 @@ def condensed(
 def _condensed_natively(
     kernel: Any, start: IntegerRow, target: IntegerRow, classes: Sequence[int] | IntegerRow | None
 ) -> tuple[Rows, Rows, Rows, Rows, Rows, Rows]:
-    rows, to = _rows(start, target)
+    rows, to = rows_of_kernel(start, target)
     component = np.empty(len(rows) - 1, dtype=np.int32)
     count = kernel.components(rows, to, component)
     size, one_bottom, one_class = (np.empty(count, dtype=np.int32) for _ in range(3))
@@ -169,7 +169,7 @@ def components_of(start: Rows, target: Rows, tarjan: Components) -> tuple[Rows, 
     contains every cycle."""
     kernel = native()
     if kernel is not None:
-        rows, to = _rows(start, target)
+        rows, to = rows_of_kernel(start, target)
         filled = np.empty(len(rows) - 1, dtype=np.int32)
         count = kernel.components(rows, to, filled)
         return filled, np.bincount(filled, minlength=count).astype(np.int32)
@@ -212,7 +212,7 @@ def backward_rows(start: Rows, target: Rows) -> tuple[Rows, Rows]:
     """The same steps by target: (start, source)."""
     kernel = native()
     if kernel is not None:
-        rows, to = _rows(start, target)
+        rows, to = rows_of_kernel(start, target)
         begins, sources = np.empty_like(rows), np.empty_like(to)
         kernel.reverse(rows, to, begins, sources)
         return begins, sources
