@@ -193,5 +193,5 @@ def test_the_native_reach_sets_refuse_wrong_tables() -> None:
     kernel.reach(start, target, component, 2, 1, bits)
     assert bits.tolist() == [[2], [3]]
     for count, words, rows in ((2, 1, component[::-1].copy()), (3, 1, component), (2, 2, component), (2, 1, component[:1])):
-        with pytest.raises(ValueError, match="reach|row"):
+        with pytest.raises(ValueError, match=r"reach|row"):
             kernel.reach(start, target, rows, count, words, bits)

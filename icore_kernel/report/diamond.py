@@ -11,7 +11,10 @@ from icore_kernel.verdict import Fork, Report, Result, Step
 
 _TOP, _GAP = 40, 64
 """Where the first node is drawn, and the distance to the next, in pixels."""
-_MIDDLE, _SIDE, _WIDTH = 380, 170, 760
+_SIDE = 150
+"""How far to each side of the middle the two sides are drawn."""
+_LETTER = 7.3
+"""Width of a letter of the labels."""
 
 
 def page_of(report: Report, result: Result) -> str:
@@ -51,24 +54,26 @@ def _row(step: Step) -> dict[str, object]:
 def _drawing(stem: Sequence[Step], sides: Sequence[Sequence[Step]]) -> str:
     """Nodes are states, lines are steps; a node's id says its place: stem-0, one-1, other-2."""
     parts: list[str] = []
+    longest = max((len(said(step)) for step in (*stem, *sides[0], *sides[1])), default=0)
+    middle = _SIDE + int(longest * _LETTER) + 24
     fork = _TOP + _GAP * len(stem)
     for place in range(len(stem)):
         y = _TOP + _GAP * place
-        parts.append(_line(_MIDDLE, y, _MIDDLE, y + _GAP, said(stem[place]), "middle", f"stem-{place + 1}"))
+        parts.append(_line(middle, y, middle, y + _GAP, said(stem[place]), "middle", f"stem-{place + 1}"))
     for name, steps, way, anchor in (("one", sides[0], -1, "end"), ("other", sides[1], 1, "start")):
-        x, y = _MIDDLE, fork
+        x, y = middle, fork
         for place, step in enumerate(steps):
-            after = _MIDDLE + way * _SIDE
+            after = middle + way * _SIDE
             parts.append(_line(x, y, after, y + _GAP, said(step), anchor, f"{name}-{place + 1}"))
             x, y = after, y + _GAP
     for place in range(len(stem) + 1):
-        parts.append(_node(_MIDDLE, _TOP + _GAP * place, f"stem-{place}"))
+        parts.append(_node(middle, _TOP + _GAP * place, f"stem-{place}"))
     for name, steps, way in (("one", sides[0], -1), ("other", sides[1], 1)):
         for place in range(len(steps)):
             settled = place == len(steps) - 1
-            parts.append(_node(_MIDDLE + way * _SIDE, fork + _GAP * (place + 1), f"{name}-{place + 1}", settled))
+            parts.append(_node(middle + way * _SIDE, fork + _GAP * (place + 1), f"{name}-{place + 1}", settled))
     height = fork + _GAP * max(map(len, sides)) + _TOP
-    size = f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
+    size = f'viewBox="0 0 {2 * middle} {height}" width="{2 * middle}" height="{height}"'
     return f'<svg {size} role="img" aria-label="the diamond">{"".join(parts)}</svg>'
 
 
