@@ -17,9 +17,9 @@ from icore_kernel.prove.bounded import Bad, Bounded, illegal_steps, search
 from icore_kernel.prove.exclusion import exclude
 from icore_kernel.prove.induction import Facts, Induction, Invariant
 from icore_kernel.prove.lemmas import Found, find_lemmas
-from icore_kernel.prove.onestep import ANSWERED, Lemma2, Outcome, Pair, lemma_2, with_lemmas
+from icore_kernel.prove.onestep import ANSWERED, Lemma2, Outcome, Pair, lemma_2, start_is_feasible, with_lemmas
 from icore_kernel.prove.pdr import reach
-from icore_kernel.prove.solver import Disagreement, Solver
+from icore_kernel.prove.solver import Disagreement
 from icore_kernel.prove.steps import Steps, is_state
 from icore_kernel.runs import end_of, run_of, run_to
 from icore_kernel.system import Clause, Kind, Property, PropertyKind, System
@@ -121,11 +121,9 @@ class Prover:
     # Feasibility and lemmas.
 
     def _start_is_feasible(self) -> bool:
-        solver = Solver(self.system, self.bank)
-        solver.fact(self.steps.start())
-        answer = solver.ask([], self.steps.feasibility)
-        self.obligations.append(Obligation("initial states are feasible", answer.result.value, answer.seconds))
-        return answer.result.value == "unsat"
+        obligation = start_is_feasible(self.steps)
+        self.obligations.append(obligation)
+        return obligation.answer == "unsat"
 
     def _environment_keeps(self, lemma2: Lemma2) -> bool:
         asked = {p.update for p in lemma2.pairs}

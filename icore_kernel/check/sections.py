@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from icore_dsl.syntax import Span
 from icore_kernel.check.answers import engine, exhaustive, plural, sighting
+from icore_kernel.check.cheap import legality
 from icore_kernel.check.plan import CONCLUSION, FEASIBILITY, SOUNDNESS, Plan
 from icore_kernel.check.reasons import reasons_of
 from icore_kernel.explore.judge import successor
@@ -42,11 +43,19 @@ class Sections:
         ordinary = [u for u in self.system.updates if u.kind is not Kind.FAULT]
         if not ordinary:
             return
+        proof = legality(self.loaded, self.seconds)
+        if proof is not None:
+            self.obligations.append(proof)
         if not self.found.violations:
             schemas = {u.schema for u in ordinary}
-            count = plural(len(schemas), "update")
-            yield exhaustive(self.found, "legality", f"{count} legal wherever enabled · {plural(len(ordinary), 'occurrence')}")
+            detail = f"{plural(len(schemas), 'update')} legal wherever enabled · {plural(len(ordinary), 'occurrence')}"
+            if proof is not None and proof.answer == "unsat":
+                yield Result("legality", Verdict.PROVED, Assurance.PROVED, detail, engine="Z3", seconds=proof.seconds)
+            else:
+                yield exhaustive(self.found, "legality", detail)
             return
+        if proof is not None and proof.answer == "unsat":
+            raise AssertionError("the solver proved every update legal, and the explorer found one that is not")
         shortest = min(self.found.violations, key=lambda v: (len(self._steps(v)), v.update))
         total = Counter[str]()
         for violation in self.found.violations:

@@ -21,6 +21,7 @@ from icore_kernel.prove.steps import Steps
 from icore_kernel.system import Kind, System
 from icore_kernel.terms.node import Term
 from icore_kernel.terms.term import TermBank
+from icore_kernel.verdict import Obligation
 
 RANGE = "range"
 """The label of `every write stays in its domain`."""
@@ -150,6 +151,14 @@ class OneStep:
         if not all(values[:assumed]) or not failing:
             raise Disagreement(f"{self.steps.system.updates[number].name}: the state that the solver found does not replay")
         return failing
+
+
+def start_is_feasible(steps: Steps) -> Obligation:
+    """`unsat`: every initial state is feasible."""
+    solver = Solver(steps.system, steps.bank)
+    solver.fact(steps.start())
+    answer = solver.ask([], steps.feasibility)
+    return Obligation("initial states are feasible", answer.result.value, answer.seconds)
 
 
 @dataclass(frozen=True, slots=True)
