@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +25,13 @@ class PeerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A process that has ended: what it printed (both streams), its status, seconds, peak memory in MB."""
+    """A process that has ended: what it printed (both streams), its status, seconds, peak memory in MB, seconds of processor time."""
 
     output: str
     status: int
     seconds: float
     megabytes: float
+    cpu: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Found:
     depth: int | None
     seconds: float
     megabytes: float
+    cpu: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +74,18 @@ class Peer:
     def search(self, prepared: Prepared, limit: float = 3600) -> Found:
         done = run(prepared.command, prepared.folder, prepared.typed, limit)
         depth = None if self.depth is None else int(last(self.depth, done.output))
-        return Found(int(last(self.states, done.output)) - prepared.surplus, depth, done.seconds, done.megabytes)
+        return Found(int(last(self.states, done.output)) - prepared.surplus, depth, done.seconds, done.megabytes, done.cpu)
 
 
-def run(command: Sequence[str], folder: Path, typed: str = "", limit: float = 600) -> Finished:
-    """Run one process to its end. PeerError when it takes longer than `limit` seconds."""
+def run(
+    command: Sequence[str], folder: Path, typed: str = "", limit: float = 600, environment: Mapping[str, str] | None = None
+) -> Finished:
+    """Run one process to its end, in this environment or in `environment`. PeerError when it takes longer than `limit` seconds."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output:
         given.write(typed.encode())
         given.seek(0)
         started = time.perf_counter()
-        process = subprocess.Popen(command, cwd=folder, stdin=given, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdin=given, stdout=output, stderr=subprocess.STDOUT)
         while True:
             pid, status, used = os.wait4(process.pid, os.WNOHANG)
             if pid:
@@ -94,7 +98,9 @@ def run(command: Sequence[str], folder: Path, typed: str = "", limit: float = 60
         seconds = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        return Finished(output.read().decode(errors="replace"), process.returncode, seconds, used.ru_maxrss / 1024)
+        return Finished(
+            output.read().decode(errors="replace"), process.returncode, seconds, used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
+        )
 
 
 def last(pattern: str, output: str) -> str:
