@@ -174,10 +174,8 @@ class Book:
         base = statistics.median(run.seconds for run in found[first])
         base_cpu = statistics.median(run.cpu for run in found[first])
         print(f"\n{part} · {subject.name} · {subject.setting_text} · {found[first][0].states:,} states, depth {found[first][0].depth}")
-        print(
         heads = f"{'median s':>10}{'min':>9}{'max':>9}{'states/s':>13}{'MB':>8}{'ratio':>9}{'CPU s':>9}{'ratio':>9}{'prepared in':>13}"
         print(f"  {'engine':<14}{heads}")
-        )
         rows: list[dict[str, str]] = []
         for name, runs in found.items():
             times = [run.seconds for run in runs]
