@@ -117,7 +117,8 @@ class Properties:
             span = self.found.word(decl.span, decl.what)
             self.found.add(R023, span, f"`{decl.what}` cannot be symmetric", near(decl.what, ("agents", "obligations")))
             return
-        known = self.names.those("agent" if decl.what == "agents" else "obligation")
+        # A family stands for all its members.
+        known = self.names.those("agent") if decl.what == "agents" else self.names.those("obligation", "family")
         seen: set[str] = set()
         for name in decl.members:
             if name.id in seen:

@@ -16,7 +16,8 @@ from icore_kernel.reduce.alike import Alike, Values
 from icore_kernel.reduce.renaming import Action, Misfit, Names, Renaming
 from icore_kernel.system import Clause, GroundUpdate, System
 from icore_kernel.terms.node import Term
-from icore_kernel.terms.term import TermBank
+from icore_kernel.terms.table import Variable
+from icore_kernel.terms.term import TermBank, substitute, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,13 @@ class Equivariance:
     def _differences(self, action: Action) -> Iterator[Broken]:
         system = self.system
         yield from self._start(action)
-        for number, update in enumerate(system.updates):
-            yield from self._update(update, system.updates[action.updates[number]], action)
+        pairs = [(update, system.updates[action.updates[number]]) for number, update in enumerate(system.updates)]
+        for update, other in pairs:
+            yield from self._update(update, other, action)
+        # What the package writes comes before what the theory makes of it: where both differ, the first is the reason.
+        for update, other in pairs:
+            for clauses, its in ((update.before, other.before), (update.after, other.after)):
+                yield from self._clauses(f"legality of {other.name}", clauses, its, action, other.span)
         for what, clauses in (
             ("feasibility", system.feasibility),
             ("soundness", system.soundness),
@@ -95,8 +101,15 @@ class Equivariance:
             if field.index not in free and after[field.index] != system.initial[field.index]:
                 value, wanted = field.domain.show(system.initial[field.index]), field.domain.show(after[field.index])
                 yield Broken(f"{field.name} starts as {value}; it would be {wanted} with the names exchanged")
-        if not self.alike.same(system.initially, system.initially, action):
+        # Of `initially` counts what it says where the other fields have their initial values.
+        fixed = {v.index: self._constant(v) for v in variables(system.initially) if v.index not in free}
+        initially = substitute(self.alike.bank, system.initially, fixed)
+        if not self.alike.same(initially, initially, action):
             yield Broken("`initially` distinguishes them", None, self.alike.differs)
+
+    def _constant(self, variable: Variable) -> Term:
+        code, bank = self.system.initial[variable.index], self.alike.bank
+        return bank.boolean(bool(code)) if variable.boolean else bank.integer(code)
 
     def _update(self, update: GroundUpdate, other: GroundUpdate, action: Action) -> Iterator[Broken]:
         alike = self.alike
@@ -113,8 +126,6 @@ class Equivariance:
             if not alike.same_conjunction([mine], [its], action):
                 yield differs(f"`{what}` differs" if " " not in what else f"{what} differs")
         yield from self._writes(update, other, action)
-        for clauses, its_clauses in ((update.before, other.before), (update.after, other.after)):
-            yield from self._clauses(f"legality of {other.name}", clauses, its_clauses, action, other.span)
 
     def _writes(self, update: GroundUpdate, other: GroundUpdate, action: Action) -> Iterator[Broken]:
         fields, alike = self.system.fields, self.alike
