@@ -21,6 +21,7 @@ import icore_kernel
 from icore_dsl.mistakes import Code, Mistake
 from icore_dsl.syntax import Span
 from icore_kernel import cli
+from icore_kernel.check.reductions import Reduce
 from icore_kernel.cli_check import GRAVEST_FIRST, gravest
 from icore_kernel.explore.search import has_kernel
 from icore_kernel.verdict import Assurance, ExitStatus, Finding, Report, Result, Verdict
@@ -66,7 +67,7 @@ class Engine:
 def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     engine = Engine({"good": GOOD, "broken": BROKEN, "unknown": UNKNOWN})
     module = ModuleType("icore_kernel.api")
-    vars(module).update(load=engine.load, check=engine.check, InputError=InputError, UsageError=UsageError)
+    vars(module).update(load=engine.load, check=engine.check, InputError=InputError, UsageError=UsageError, Reduce=Reduce)
     monkeypatch.setitem(sys.modules, "icore_kernel.api", module)
     monkeypatch.setattr(icore_kernel, "api", module, raising=False)
     return engine
