@@ -77,8 +77,9 @@ class Draft:
         return tuple(Clause(f"{prefix}({self.random.randint(1, most)})", self.formula()) for _ in range(count))
 
 
-def random_system(random: Random) -> System:
-    bank = TermBank()
+def random_system(random: Random, bank: TermBank | None = None) -> System:
+    """`bank`: the one that its terms are made in (terms of two banks may not be mixed)."""
+    bank = TermBank() if bank is None else bank
     fields: list[Field] = []
     wide: list[Field] = []
     size = 1
@@ -159,9 +160,9 @@ def _update(draft: Draft, number: int) -> GroundUpdate:
     )
 
 
-def random_watchlist(system: System, random: Random) -> Watchlist:
+def random_watchlist(system: System, random: Random, bank: TermBank | None = None) -> Watchlist:
     """Checks, sightings, measures, ends and outcomes over the fields of a system made by `random_system`."""
-    bank = TermBank()
+    bank = TermBank() if bank is None else bank
     fields = [field for field in system.fields if field.domain.size <= MOST]
     variables = [bank.variable(f.name, f.index, f.domain.lo, f.domain.hi, f.domain.kind is DomainKind.BOOL) for f in fields]
     draft = Draft(bank, random, fields, variables)

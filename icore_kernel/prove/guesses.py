@@ -14,7 +14,7 @@ from icore_kernel.prove.steps import Steps, equals, field_terms
 from icore_kernel.system import DomainKind
 from icore_kernel.terms.node import Term
 
-MOST_VALUES = 16
+MOST_VALUES = 32
 """A field with more values than this gives no literals of its own."""
 
 MOST_COMPARED = 12
