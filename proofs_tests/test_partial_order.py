@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 from conftest import CHECKOUT
-from strategies_systems import MOST, Draft, random_system, random_watchlist
 from strategies_symmetric import symmetric_system
+from strategies_systems import MOST, Draft, random_system, random_watchlist
 from systems_by_hand import Draft as ByHand
 from systems_by_hand import chains, counters
 
@@ -74,7 +74,7 @@ class Parts:
         for number, part in enumerate(self.parts):
             for _ in range(random.choice((1, 2, 2, 3))):
                 self.updates.append(self._update(number, part))
-        weak = [bank.or_(self._near(p).atom(), self._near(p).atom(), self._near(p).formula(1)) for p in self.parts]
+        weak = [bank.or_(self._near(p).atom(), self._near(random.choice(self.parts)).atom(), self._near(p).formula(1)) for p in self.parts]
         clauses = tuple(Clause(f"A.4({i})", term) for i, term in enumerate(weak) if random.random() < 0.25)
         self.system = System(
             name="Parts",
@@ -86,10 +86,11 @@ class Parts:
             updates=tuple(random.sample(self.updates, len(self.updates))),
             feasibility=clauses,
         )
-        looked = self._near(random.choice(self.parts))
+        # Half of what is looked at is about two parts together: then it matters in which order they move.
+        looked = self._near([f for part in random.sample(self.parts, random.choice((1, 2))) for f in part])
         self.watchlist = Watchlist(
             checks=(("low", bank.or_(looked.formula(1), looked.atom())),) if random.random() < 0.7 else (),
-            seen=(("there", looked.formula(2)),) if random.random() < 0.5 else (),
+            seen=(("there", bank.and_(looked.atom(), looked.atom(), looked.formula(1))),) if random.random() < 0.6 else (),
             ends=(self._near(self.parts[-1]).atom(),) if random.random() < 0.5 else (),
         )
 
@@ -228,6 +229,44 @@ def test_a_counter_that_is_looked_at_is_still_met_at_every_value() -> None:
     assert found.checks["low"].first is not None
     assert found.seen["middle"].first is not None
     assert found.states < explore(system).states == 27
+
+
+def test_what_is_looked_at_together_is_met_in_every_combination() -> None:
+    """Both counters are visible: that one is at 2 while the other is at 0 is seen in either order only if both are taken."""
+    draft = ByHand((0, 2), (0, 2), (0, 2))
+    bank = draft.bank
+    system = draft.system([draft.tick(i) for i in range(3)])
+    seen = tuple((f"{a}{b}", bank.and_(draft.is_(a, 0), draft.is_(b, 1))) for a in range(3) for b in range(3))
+    found = reduced(system, bank, Watchlist(seen=seen))
+    assert all(s.first is not None for s in found.seen.values())
+    assert found.reduction is not None
+    assert found.reduction.cut > 0  # of the third, which nobody looks at
+
+
+def test_what_is_refused_now_may_be_legal_later() -> None:
+    """`late` is refused until x1 is 1, and then competes with `soon` for x0: settlements are (1, 1) and (2, 1). Were the step that
+    makes it legal not thought of, `soon` alone would be taken at the start, and (1, 1) be lost."""
+    draft = ByHand((0, 2), (0, 1))
+    bank = draft.bank
+    needs = Clause("A.4(1)", bank.implies(draft.is_(1, 0), draft.is_(1, 1)))
+    soon = draft.update("soon", draft.is_(0, 0), (0, draft.n(2)))
+    late = draft.update("late", draft.is_(0, 0), (0, draft.n(1)), kind=Kind.FAULT, fault="late")
+    open_ = draft.update("open", draft.is_(0, 1), (1, draft.n(1)))
+    system = draft.system([soon, late, open_], feasibility=(needs,))
+    found, plain = reduced(system, bank, Watchlist()), explore(system)
+    assert (found.dead_ends.quiet, plain.dead_ends.quiet) == (2, 2)
+
+
+def test_what_changes_nothing_now_may_change_something_later() -> None:
+    """`copy` writes x1 into x0; at first both are 0. It competes with `seal`, which needs x0 to be 0."""
+    draft = ByHand((0, 2), (0, 1))
+    bank = draft.bank
+    seal = draft.update("seal", draft.is_(0, 0), (0, draft.n(2)))
+    copy = draft.update("copy", draft.is_(0, 0), (0, draft.x(1)))
+    rise = draft.update("rise", draft.is_(0, 1), (1, draft.n(1)))
+    system = draft.system([seal, copy, rise])
+    found, plain = reduced(system, bank, Watchlist()), explore(system)
+    assert (found.dead_ends.quiet, plain.dead_ends.quiet) == (2, 2)
 
 
 def test_chains_keep_their_only_settlement() -> None:
