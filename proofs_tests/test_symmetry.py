@@ -15,6 +15,8 @@ from strategies_symmetric import SymmetricDraft, symmetric_system
 
 from icore_kernel import api, cli
 from icore_kernel.check.plan import ANTECEDENT, WATCH, make_plan
+from icore_kernel.check.reduced import search_by_blocks
+from icore_kernel.check.reductions import Reductions
 from icore_kernel.explore import judge
 from icore_kernel.explore.model import Audited, Exploration, Mode, Rules, Unaudited, Watchlist
 from icore_kernel.explore.search import Engine, explore
@@ -40,6 +42,19 @@ def quotient(
 ) -> Exploration:
     orbits = Orbits(Names(system), merged([Set(one.what, one.members) for one in sets]))
     return QuotientSearch(system, watchlist, RULES, mode, Clock(RULES), orbits, None, shared).run()
+
+
+def by_blocks(
+    system: System,
+    watchlist: Watchlist,
+    sets: Sequence[Declared],
+    mode: Mode,
+    shared: tuple[tuple[int, ...], ...] = (),
+    most: int | None = None,
+) -> Exploration:
+    orbits = Orbits(Names(system), merged([Set(one.what, one.members) for one in sets]))
+    rules = Rules(max_states=most)
+    return search_by_blocks(system, watchlist, rules, mode, Clock(rules), Reductions(orbits, shared=shared))
 
 
 def told(found: Exploration) -> dict[str, object]:
@@ -98,6 +113,12 @@ def test_random_symmetric_systems_tell_the_same_with_and_without(mode: Mode) -> 
         assert found.reduction is not None
         for number in range(0, found.reduction.stored, 5):
             replays(found, number)
+        if seed % 2 == 0:
+            blocks = by_blocks(system, watchlist, [declared], mode)
+            assert told(blocks) == told(plain), seed
+            assert blocks.reduction == found.reduction
+            for number in range(0, found.reduction.stored, 7):
+                replays(blocks, number)
         saved += found.reduction.stored < found.states
         violating += bool(plain.violations) or any(s.count for s in plain.checks.values())
         dead += plain.dead_ends.unended > 0
@@ -251,6 +272,7 @@ def test_a_report_is_the_same_with_and_without() -> None:
     plain = explore(loaded.system, plan.watchlist)
     found = quotient(loaded.system, loaded.bank, plan.watchlist, sets, Audited(), answer.shared)
     assert told(found) == told(plain)
+    assert told(by_blocks(loaded.system, plan.watchlist, sets, Audited(), answer.shared)) == told(plain)
     assert kept(equivariance, sets, plan.watchlist).lost == "watch:2"  # of one root each: only whether it is ever true is kept
 
 
@@ -391,6 +413,8 @@ def test_stop_rules_hold_with_symmetry() -> None:
         found = QuotientSearch(system, watchlist, rules, Audited(), Clock(rules), orbits, None).run()
         assert found.stopped is not None
         assert found.finality is None
+    blocks = by_blocks(system, watchlist, [Declared("agents", draft.members)], Audited(), most=2)
+    assert (blocks.stopped, blocks.reduction is not None and blocks.reduction.stored) == ("max-states 2", 2)
 
 
 def test_a_run_to_a_violation_under_symmetry_ends_in_the_offending_occurrence() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import factorial
 
 from icore_kernel.check.plan import (
@@ -22,15 +23,16 @@ from icore_kernel.check.plan import (
     Plan,
 )
 from icore_kernel.check.reductions import Reduce, Reductions, saved
-from icore_kernel.explore.model import Audited, Exploration, Mode, Rules, Watchlist
-from icore_kernel.explore.search import explore
+from icore_kernel.explore.model import Audited, Exploration, Mode, Reduction, Rules, Watchlist
+from icore_kernel.explore.scalar_search import TooMany
+from icore_kernel.explore.search import SMALL, explore
 from icore_kernel.explore.tally import Clock
 from icore_kernel.load import Loaded
 from icore_kernel.reduce.orbits import Orbits, Set, TooLarge, merged
 from icore_kernel.reduce.partial_order import Ample, Footprints
-from icore_kernel.reduce.quotient import QuotientSearch, Spoilt
+from icore_kernel.reduce.quotient import QuotientSearch, Spoilt, real_run
 from icore_kernel.reduce.symmetry import Declared, Equivariance, Kept, kept
-from icore_kernel.system import Kind, Property, PropertyKind
+from icore_kernel.system import Kind, Property, PropertyKind, System
 from icore_kernel.verdict import Assurance, Reason, Result, Verdict
 
 
@@ -107,11 +109,31 @@ def search(loaded: Loaded, watchlist: Watchlist, rules: Rules, mode: Mode, found
     if found.orbits is None and found.ample is None:
         return explore(loaded.system, watchlist, rules, mode)
     clock = Clock(rules)
+    most = SMALL if found.ample is None else None
     try:
-        return QuotientSearch(loaded.system, watchlist, rules, mode, clock, found.orbits, found.ample, found.shared).run()
+        return QuotientSearch(loaded.system, watchlist, rules, mode, clock, found.orbits, found.ample, found.shared, most).run()
     except Spoilt:
         found.ample, found.no_partial_order = None, "an infeasible state is reachable"
         return search(loaded, watchlist, rules, mode, found)
+    except TooMany:
+        return search_by_blocks(loaded.system, watchlist, rules, mode, clock, found)
+
+
+def search_by_blocks(system: System, watchlist: Watchlist, rules: Rules, mode: Mode, clock: Clock, found: Reductions) -> Exploration:
+    """With symmetry alone, in NumPy; in plain Python where a member's part of the state is too wide for that."""
+    from icore_kernel.explore.orbit_blocks import Group, TooWide
+    from icore_kernel.explore.orbit_search import search_orbits
+
+    orbits = found.orbits
+    assert orbits is not None
+    real = partial(real_run, system, mode, orbits)
+    try:
+        exploration, stored = search_orbits(
+            system, watchlist, rules, mode, clock, Group(*orbits.group()), real, orbits.updates(), found.shared
+        )
+    except TooWide:
+        return QuotientSearch(system, watchlist, rules, mode, clock, orbits, None, found.shared).run()
+    return replace(exploration, reduction=Reduction(stored, exploration.states, orbits.size, orbits.said))
 
 
 def reduced_search(

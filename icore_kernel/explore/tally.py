@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -241,3 +241,35 @@ def _exact(text: str | None) -> Fraction | None:
 
 def _more(known: tuple[int, int | None], count: int, first: int) -> tuple[int, int | None]:
     return (known[0] + count, first if known[1] is None else min(known[1], first))
+
+
+def add(tally: Tally, told: Tally, weight: int) -> None:
+    """What states of one orbit length tell, for all states of their orbits."""
+    for mine, its in ((tally.enabled, told.enabled), (tally.committable, told.committable), (tally.committed, told.committed)):
+        for number, count in enumerate(its):
+            mine[number] += weight * count
+    tally.steps += weight * told.steps
+    tally.stutters += weight * told.stutters
+    for key, count in told.refusals.items():
+        tally.refusals[key] += weight * count
+    for name, count in told.passed.items():
+        tally.passed[name] += weight * count
+    for (schema, label), (count, state, update) in told.violations.items():
+        tally.violation(schema, label, weight * count, state, update)
+    tally.dead(weight * told.quiet, weight * told.unended, told.first_dead)
+
+
+def share(tally: Tally, updates: Sequence[Sequence[int]], shared: Sequence[Sequence[int]], whole: bool) -> None:
+    """What happened to any update of an orbit happened as often to each of them, over all states of an orbit together; and what was
+    seen of formulas that go over into one another, as often of each. The sums divide evenly once all states are counted."""
+    for places in shared:
+        for place in places:
+            count, first = tally.seen[place]
+            tally.seen[place] = (count // len(places), first)
+    for counts in (tally.enabled, tally.committable, tally.committed):
+        for orbit in updates:
+            total = sum(counts[number] for number in orbit)
+            if whole and total % len(orbit):
+                raise AssertionError("the occurrences of symmetric updates are not as many")
+            for number in orbit:
+                counts[number] = total // len(orbit)

@@ -13,7 +13,7 @@ from itertools import permutations, product
 from math import factorial, prod
 
 from icore_kernel.explore.model import State
-from icore_kernel.reduce.renaming import Action, Names, Renaming
+from icore_kernel.reduce.renaming import Action, Codes, Names, Renaming
 
 MOST_ENUMERATED = 720
 """Permutations to try for each state."""
@@ -65,6 +65,15 @@ class Orbits:
         for chosen in choices:
             mapping = {old: new for s, images in zip(rest, chosen, strict=True) for old, new in zip(s.members, images, strict=True)}
             self.actions.append(names.action(Renaming(mapping)))
+
+    @property
+    def said(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The sets as a report keeps them."""
+        return tuple((one.what, one.members) for one in self.sets)
+
+    def group(self) -> tuple[tuple[tuple[tuple[int, ...], tuple[Codes | None, ...]], ...], tuple[tuple[tuple[int, ...], ...], ...]]:
+        """The enumerated actions, by where values go and what becomes of them; and the parts that are sorted."""
+        return tuple((action.places, action.codes) for action in self.actions), tuple(one.parts for one in self.sorted)
 
     def canonical(self, state: State) -> State:
         """The representative of the state's orbit."""

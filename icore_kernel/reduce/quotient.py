@@ -15,8 +15,8 @@ from itertools import chain, repeat
 
 from icore_kernel.explore import judge
 from icore_kernel.explore.model import Exploration, FinalityBreak, Mode, Path, Reduction, Rules, State, Watchlist
-from icore_kernel.explore.scalar_search import Memory, Move, ScalarSearch, initial_states
-from icore_kernel.explore.tally import Clock, Stop
+from icore_kernel.explore.scalar_search import Memory, Move, ScalarSearch, TooMany, initial_states
+from icore_kernel.explore.tally import Clock, Stop, share
 from icore_kernel.meaning.scalar import compile_terms
 from icore_kernel.reduce.orbits import Orbits
 from icore_kernel.reduce.partial_order import Ample
@@ -38,8 +38,7 @@ class OrbitMemory(Memory):
         self._orbits = orbits
 
     def path(self, number: int) -> Path:
-        numbers, updates = self.chain(number)
-        return self.real(self.states[numbers[0]], updates)
+        return self.real(*self.chain(number))
 
     def chain(self, number: int) -> tuple[list[int], list[int]]:
         """The representatives on the way, and the updates between them, each as of the representative before it."""
@@ -50,37 +49,39 @@ class OrbitMemory(Memory):
             numbers.append(number)
         return numbers[::-1], updates.tolist()[::-1]
 
-    def real(self, start: State, updates: Sequence[int]) -> Path:
-        """The run that takes these updates, each from the representative of the state before it, and ends in a representative.
+    def real(self, numbers: Sequence[int], updates: Sequence[int]) -> Path:
+        states = [self.states[number] for number in numbers]
+        if self._orbits is None:
+            return Path(states[0], tuple(updates))
+        return real_run(self._system, self._mode, self._orbits, states, updates)
 
-        Kept: the present state is `names` of the present representative. At the end the whole run is renamed back.
-        """
-        orbits, system = self._orbits, self._system
-        if orbits is None:
-            return Path(start, tuple(updates))
-        here, names = start, Renaming({})
-        taken: list[int] = []
-        for update in updates:
-            taken.append(orbits.names.action(names).updates[update])
-            after = judge.successor(system.updates[update], here)
-            witness = orbits.witness(after)
-            here = witness.image(after)
-            names = names.after(witness.renaming.inverse())
-        back = orbits.names.action(names.inverse())
-        found = Path(back.image(start), tuple(back.updates[update] for update in taken))
-        self._confirm(found, here)
-        return found
 
-    def _confirm(self, path: Path, end: State) -> None:
-        state: State | None = path.initial
-        for update in path.updates:
-            state = None if state is None else judge.committed(self._system, self._mode, update, state)
-        if state != end:
-            raise AssertionError("a run of the quotient is no run of the system")
+def real_run(system: System, mode: Mode, orbits: Orbits, states: Sequence[State], updates: Sequence[int]) -> Path:
+    """The run of the system that a run of the quotient stands for: `updates[i]` leads from `states[i]` into the orbit of the next.
+
+    It ends in the last of the states. Kept: the present state is `names` of the present representative; at the end the whole run is
+    renamed back, and every step is confirmed.
+    """
+    names = Renaming({})
+    taken: list[int] = []
+    for before, update, representative in zip(states, updates, states[1:], strict=False):
+        taken.append(orbits.names.action(names).updates[update])
+        after = judge.successor(system.updates[update], before)
+        to_it = orbits.witness(representative).renaming.inverse().after(orbits.witness(after).renaming)
+        names = names.after(to_it.inverse())
+    back = orbits.names.action(names.inverse())
+    found = Path(back.image(states[0]), tuple(back.updates[update] for update in taken))
+    state: State | None = found.initial
+    for update in found.updates:
+        state = None if state is None else judge.committed(system, mode, update, state)
+    if state != states[-1]:
+        raise AssertionError("a run of the quotient is no run of the system")
+    return found
 
 
 class QuotientSearch(ScalarSearch):
-    """`orbits` None: no symmetry; `ample` None: every step. Spoilt where partial order meets an infeasible state."""
+    """`orbits` None: no symmetry; `ample` None: every step. Spoilt where partial order meets an infeasible state; TooMany where
+    there are more representatives than `most`."""
 
     def __init__(
         self,
@@ -92,8 +93,9 @@ class QuotientSearch(ScalarSearch):
         orbits: Orbits | None,
         ample: Ample | None,
         shared: Sequence[Sequence[int]] = (),
+        most: int | None = None,
     ) -> None:
-        super().__init__(system, watchlist, rules, mode, clock)
+        super().__init__(system, watchlist, rules, mode, clock, most)
         self.orbits = orbits
         self.ample = ample
         self.memory: OrbitMemory = OrbitMemory(system, mode, orbits)
@@ -115,7 +117,8 @@ class QuotientSearch(ScalarSearch):
             stopped = stop.reason
         except KeyboardInterrupt:
             stopped = "interrupted"
-        self._share(stopped is None)
+        if self.orbits is not None:
+            share(self.tally, self.orbits.updates(), self.shared, stopped is None)
         engine = "python, " + " and ".join(self._kinds())
         found = self.tally.conclude(self.mode, engine, self.levels, self.memory, stopped, finality, None, self.clock.seconds)
         return replace(found, reduction=self._reduction(found.states))
@@ -126,25 +129,9 @@ class QuotientSearch(ScalarSearch):
 
     def _reduction(self, states: int) -> Reduction:
         group = 1 if self.orbits is None else self.orbits.size
-        sets = () if self.orbits is None else tuple((s.what, s.members) for s in self.orbits.sets)
+        sets = () if self.orbits is None else self.orbits.said
         cut = 0 if self.ample is None else self.ample.cut
         return Reduction(len(self.memory.states), states, group, sets, self.ample is not None, cut)
-
-    def _share(self, whole: bool) -> None:
-        """What happened to any update of an orbit happened as often to each of them, over all states of an orbit together."""
-        if self.orbits is None:
-            return
-        for places in self.shared:
-            for place in places:
-                count, first = self.tally.seen[place]
-                self.tally.seen[place] = (count // len(places), first)
-        for counts in (self.tally.enabled, self.tally.committable, self.tally.committed):
-            for orbit in self.orbits.updates():
-                total = sum(counts[number] for number in orbit)
-                if whole and total % len(orbit):
-                    raise AssertionError("the occurrences of symmetric updates are not as many")
-                for number in orbit:
-                    counts[number] = total // len(orbit)
 
     # ---- the search ------------------------------------------------------------------------------------------------
     def _search(self) -> None:
@@ -176,6 +163,8 @@ class QuotientSearch(ScalarSearch):
     def _admit(self, state: State, parent: int, update: int, feasible: bool | None) -> int:
         if self.rules.max_states is not None and len(self.memory.states) >= self.rules.max_states:
             raise Stop(f"max-states {self.rules.max_states}")
+        if self.most is not None and len(self.memory.states) >= self.most:
+            raise TooMany
         if feasible is None:
             feasible = self._judged and not self._feasibility.cone(-1).failing(state)
         if self.ample is not None and not feasible:
@@ -335,9 +324,10 @@ class QuotientSearch(ScalarSearch):
         return None, found
 
     def _through(self, number: int, came: dict[int, tuple[int, int]]) -> Path:
-        updates: list[int] = []
+        numbers, updates = [], []
         while number in came:
+            numbers.append(number)
             number, index = came[number]
             updates.append(index)
-        numbers, rest = self.memory.chain(number)
-        return self.memory.real(self.memory.states[numbers[0]], [*rest, *reversed(updates)])
+        first, rest = self.memory.chain(number)
+        return self.memory.real([*first, *reversed(numbers)], [*rest, *reversed(updates)])
