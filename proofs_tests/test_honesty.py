@@ -144,6 +144,20 @@ def test_allow_vacuous_silences_by_subject_alone(icore: Icore, tmp_path: Path) -
     assert {f["subject"]: f["allowed"] for f in json.loads(out)["findings"]} == {"impossible": None, "overflow": "later"}
 
 
+def test_allow_takes_a_family_for_all_its_members(icore: Icore, tmp_path: Path) -> None:
+    text = (CASES / "uncovered_root.icore").read_text(encoding="utf-8").replace("annex: Task", "annex[i: 1..2]: Task")
+    path = tmp_path / "family.icore"
+    for allowed, reasons in (
+        ("", (None, None)),
+        ('allow uncovered_root `annex[2]` because "later"\n', (None, "later")),
+        ('allow uncovered_root annex because "later"\n', ("later", "later")),
+    ):
+        path.write_text(text + allowed, encoding="utf-8")
+        _, out, _ = icore("check", "--format", "json", path)
+        found = {f["subject"]: f["allowed"] for f in json.loads(out)["findings"] if f["kind"] == "uncovered_root"}
+        assert (found["annex[1]"], found["annex[2]"]) == reasons
+
+
 def test_what_is_not_empty_has_no_finding(icore: Icore) -> None:
     status, text, _ = icore("check", "--strict", COMPLETE)
     assert status == 0
@@ -312,6 +326,8 @@ def test_only_answers_what_was_named_and_nothing_else(icore: Icore) -> None:
     "declared",
     [
         'allow never_fire because "misspelled"',
+        'allow never_fires asign because "misspelled"',
+        'allow passes `careles` because "misspelled"',
         "expect violated good_onyl",
         "run other: asign(page) expect accept",
         "run other: assign(paeg) expect accept",

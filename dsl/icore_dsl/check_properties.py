@@ -167,6 +167,17 @@ class Properties:
         if decl.kind not in FINDINGS:
             hint = near(decl.kind, FINDINGS) or f"one of {listed(FINDINGS)}"
             self.found.add(R017, self.found.word(decl.span, decl.kind), f"there is no kind of finding `{decl.kind}`", hint)
+        if decl.subject is None:
+            return
+        # What findings speak of. A member of a family is known by its family here, and by its index only when the package is grounded.
+        known = [*self.names.those("certificate", "obligation", "family"), *self.names.results, *self.checked, *self._schemas()]
+        if decl.subject not in known and decl.subject.partition("[")[0] not in self.names.those("family"):
+            span = self.found.word(decl.span, decl.subject, 1 if decl.subject == decl.kind else 0)
+            self.found.add(R001, span, f"no finding speaks of `{decl.subject}`: nothing is called so", near(decl.subject, known))
+
+    def _schemas(self) -> list[str]:
+        """Updates, and their outcomes and faults as `update.part`."""
+        return [name for update in self.names.updates.values() for name in (update.name, *(f"{update.name}.{p}" for p in parts_of(update)))]
 
     def expect(self, decl: ExpectDecl) -> None:
         known = [*self.names.results, *STANDING, *self.checked]

@@ -24,9 +24,9 @@ def findings(system: System, exploration: Exploration, where: Places, more: Iter
 
 
 def allowed(system: System, finding: Finding) -> Finding:
-    """The finding with the reason that `allow` gives, where it does."""
+    """The finding with the reason that `allow` gives, where it does. A family's name stands for each of its members."""
     for kind, subject, reason in system.allowed:
-        if kind in {finding.kind, "vacuous"} and subject in {None, finding.subject}:
+        if kind in {finding.kind, "vacuous"} and subject in {None, finding.subject, finding.subject.partition("[")[0]}:
             return Finding(finding.kind, finding.subject, finding.message, finding.span, reason)
     return finding
 
