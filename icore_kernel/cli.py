@@ -111,7 +111,7 @@ _resume = click.option("--resume", metavar="DIR", type=_path, help="Go on from t
 _reduce = click.option(
     "--reduce",
     type=click.Choice(["none", "symmetry", "partial-order", "all"]),
-    help="Search less where nothing asked is lost: symmetry if nothing else is said and the package declares it.",
+    help="Search less where nothing asked is lost. Without it: symmetry, where it is declared and pays.",
 )
 
 

@@ -64,7 +64,7 @@ class Asked:
     limits: Limits
     save_run: Path | None
     reduce: str | None = None
-    """None: symmetry, where it is declared."""
+    """None: symmetry, where it is declared and pays."""
 
     @property
     def seeks_findings(self) -> bool:
@@ -166,7 +166,7 @@ def _check(path: Path, asked: Asked) -> tuple[Loaded, Report]:
     def ask(tell: Tell | None) -> tuple[Loaded, Report]:
         loaded = api.load(path, settings=asked.settings, theory=asked.theory)
         rules = asked.limits.rules(asked.settings, tell)
-        reduce = api.Reduce(asked.reduce or "symmetry")
+        reduce = api.Reduce(asked.reduce or "auto")
         return loaded, api.check(loaded, only=asked.only, unaudited=asked.unaudited, rules=rules, reduce=reduce)
 
     with progress_on(sys.stderr) as tell:

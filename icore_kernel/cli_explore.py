@@ -47,10 +47,10 @@ class Explored:
         return self.limits.rules(self.settings, tell)
 
     def reductions(self) -> Reduce:
-        """None asked: symmetry, where it is declared."""
+        """None asked: symmetry, where it is declared and pays."""
         from icore_kernel import api
 
-        return api.Reduce(self.reduce or "symmetry")
+        return api.Reduce(self.reduce or "auto")
 
     def print(self, record: Callable[[], object], lines: Callable[[], Iterable[Line]]) -> None:
         if self.as_json:

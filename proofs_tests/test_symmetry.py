@@ -386,6 +386,22 @@ def test_the_step_graph_is_never_reduced(tmp_path: Path) -> None:
         assert report.space["reduction"]["stored"] == report.space["states"] == 86
 
 
+def test_where_the_kernel_is_quicker_symmetry_waits_to_be_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """5 tasks, two agents: 7^5 states, half of them and the fixed one are left: too many for plain Python, too few permutations."""
+    path = tmp_path / "many.icore"
+    path.write_text((COUNTS / "independent.icore").read_text(encoding="utf-8") + "symmetric agents ana, bo\n", encoding="utf-8")
+    loaded = api.load(path, settings={"n": "5"})
+    for kernel, reduce, stored in ((True, api.Reduce.AUTO, 7**5), (False, api.Reduce.AUTO, 8404), (True, api.Reduce.SYMMETRY, 8404)):
+        monkeypatch.setattr("icore_kernel.check.reduced.has_kernel", lambda kernel=kernel: kernel)
+        report = api.check(loaded, reduce=reduce)
+        assert report.verdict is Verdict.HOLDS
+        assert report.space["states"] == 7**5
+        assert isinstance(report.space["reduction"], dict)
+        assert report.space["reduction"]["stored"] == stored
+        said = next(r.detail for r in report.results if r.name == "symmetric ana, bo")
+        assert ("every state is quicker" in said) == (stored == 7**5)
+
+
 def test_runs_with_symmetry_are_real_and_shortest(tmp_path: Path) -> None:
     path = tmp_path / "late.icore"
     text = (CASES / "workers.icore").read_text(encoding="utf-8")

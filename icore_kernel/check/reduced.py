@@ -25,7 +25,7 @@ from icore_kernel.check.plan import (
 from icore_kernel.check.reductions import Reduce, Reductions, saved
 from icore_kernel.explore.model import Audited, Exploration, Mode, Reduction, Rules, Watchlist
 from icore_kernel.explore.scalar_search import TooMany
-from icore_kernel.explore.search import SMALL, explore
+from icore_kernel.explore.search import SMALL, explore, has_kernel
 from icore_kernel.explore.tally import Clock
 from icore_kernel.load import Loaded
 from icore_kernel.reduce.orbits import Orbits, Set, TooLarge, merged
@@ -34,6 +34,9 @@ from icore_kernel.reduce.quotient import QuotientSearch, Spoilt, real_run
 from icore_kernel.reduce.symmetry import Declared, Equivariance, Kept, kept
 from icore_kernel.system import Kind, Property, PropertyKind, System
 from icore_kernel.verdict import Assurance, Reason, Result, Verdict
+
+WORTH = 24
+"""Permutations from which on a search of one state of each orbit in NumPy is sure to beat one of every state in C."""
 
 
 def declared(prop: Property) -> Declared:
@@ -44,7 +47,7 @@ def choose(
     loaded: Loaded, watchlist: Watchlist, mode: Mode, rules: Rules, reduce: Reduce, whole: str = "", only: bool = False
 ) -> Reductions:
     """What can be used. `whole`: why all states are needed, if they are; `only`: nothing is asked but the watchlist and dead ends."""
-    found = Reductions()
+    found = Reductions(insists=reduce is not Reduce.AUTO)
     if not whole and rules.checkpoints is not None:
         whole = "only a whole search writes checkpoints"
     if not whole and rules.keep_graph:
@@ -116,6 +119,11 @@ def search(loaded: Loaded, watchlist: Watchlist, rules: Rules, mode: Mode, found
         found.ample, found.no_partial_order = None, "an infeasible state is reachable"
         return search(loaded, watchlist, rules, mode, found)
     except TooMany:
+        assert found.orbits is not None
+        if not found.insists and found.orbits.size < WORTH and has_kernel():
+            found.no_symmetry = f"with {found.orbits.size} permutations every state is quicker; --reduce symmetry insists"
+            found.orbits = None
+            return explore(loaded.system, watchlist, rules, mode)
         return search_by_blocks(loaded.system, watchlist, rules, mode, clock, found)
 
 

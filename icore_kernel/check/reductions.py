@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 class Reduce(Enum):
-    """What may be used. Nothing asked is SYMMETRY, which does nothing where nothing is declared symmetric."""
+    """What may be used. AUTO is what nothing asked means: symmetry where it is declared and pays; SYMMETRY insists on it."""
 
+    AUTO = "auto"
     NONE = "none"
     SYMMETRY = "symmetry"
     PARTIAL_ORDER = "partial-order"
@@ -24,7 +25,7 @@ class Reduce(Enum):
 
     @property
     def symmetry(self) -> bool:
-        return self in {Reduce.SYMMETRY, Reduce.ALL}
+        return self in {Reduce.AUTO, Reduce.SYMMETRY, Reduce.ALL}
 
     @property
     def partial_order(self) -> bool:
@@ -39,6 +40,8 @@ class Reductions:
     ample: Ample | None = None
     shared: tuple[tuple[int, ...], ...] = ()
     broken: dict[str, Broken | None] = field(default_factory=dict)
+    insists: bool = True
+    """Symmetry is used even where the kernel in C is quicker without."""
     no_symmetry: str = ""
     """Why symmetry is not used, where something is declared symmetric."""
     no_partial_order: str = ""

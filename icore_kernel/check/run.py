@@ -34,7 +34,7 @@ def check(
     only: Sequence[str] = (),
     unaudited: bool | Sequence[str] = False,
     rules: Rules = NO_RULES,
-    reduce: Reduce = Reduce.SYMMETRY,
+    reduce: Reduce = Reduce.AUTO,
 ) -> Report:
     """Decide everything the package declares. `only` keeps the results of those names; `unaudited` lets faults and attempts
     commit (True: all; names: those); `reduce` says which reductions may be used. UsageError for an unknown name. A bound that is
