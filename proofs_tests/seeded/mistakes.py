@@ -9,6 +9,7 @@ Each is one plausible slip of somebody who writes a package. `breaks` names the 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,9 +31,10 @@ class Mistake:
         """The example with the mistake in it."""
         text = (EXAMPLES / f"{self.example}.icore").read_text(encoding="utf-8")
         for old, new in self.edits:
-            if text.count(old) != 1:
-                raise ValueError(f"{self.name}: {old!r} is in {self.example} {text.count(old)} times")
-            text = text.replace(old, new)
+            pattern = re.compile(re.sub(r"(?:\\ )+", " +", re.escape(old)))  # however the columns are aligned
+            if len(pattern.findall(text)) != 1:
+                raise ValueError(f"{self.name}: {old!r} is in {self.example} {len(pattern.findall(text))} times")
+            text = pattern.sub(lambda _, new=new: new, text)  # type: ignore[misc]
         return text
 
 
