@@ -449,6 +449,24 @@ static PyObject *kernel_values(PyObject *module, PyObject *args)
     return bytes;
 }
 
+/* The bytes of a heap array, which is given back from its end while they are copied: hundreds of megabytes are never held twice. */
+static PyObject *moved(void **source, size_t bytes)
+{
+    const size_t piece = (size_t)1 << 24;
+    PyObject *copy = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+    size_t left = copy ? bytes : 0;
+    while (left > 0) {
+        const size_t begin = (left - 1) / piece * piece;
+        memcpy(PyBytes_AsString(copy) + begin, (const char *)*source + begin, left - begin);
+        left = begin;
+        void *smaller = left ? realloc(*source, left) : NULL;
+        if (smaller) *source = smaller;
+    }
+    free(*source);
+    *source = NULL;
+    return copy;
+}
+
 /* The kept steps: (uint32 counts by state, int32 updates, uint32 targets) as bytes; the search keeps them no longer. */
 static PyObject *kernel_edges(PyObject *module, PyObject *capsule)
 {
@@ -456,13 +474,11 @@ static PyObject *kernel_edges(PyObject *module, PyObject *capsule)
     (void)module;
     if (!search) return NULL;
     Edges *edges = &search->edges;
-    PyObject *updates = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(4 * edges->count));
-    if (updates && edges->count) memcpy(PyBytes_AsString(updates), edges->updates, 4 * edges->count);
-    free(edges->updates);
+    void *held = edges->updates;
+    PyObject *updates = moved(&held, 4 * edges->count);
     edges->updates = NULL;
-    PyObject *targets = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(4 * edges->count));
-    if (targets && edges->count) memcpy(PyBytes_AsString(targets), edges->targets, 4 * edges->count);
-    free(edges->targets);
+    held = edges->targets;
+    PyObject *targets = moved(&held, 4 * edges->count);
     edges->targets = NULL;
     edges->count = edges->room = 0;
     PyObject *counts = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(4 * search->edge_states));
