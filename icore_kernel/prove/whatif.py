@@ -34,6 +34,8 @@ def certificate_named(system: System, name: str) -> Field:
     for field in certificates(system):
         if field.name.replace(" ", "") == wanted:
             return field
+    if any(sliced.replace(" ", "") == wanted for sliced in system.sliced):
+        raise UnknownCertificate(f"{name} is the same in every state: nothing in {system.name} issues, revokes or supersedes it")
     known = ", ".join(f.name for f in certificates(system))
     raise UnknownCertificate(f"{system.name} has no certificate {name!r}; there are: {known or 'none'}")
 
