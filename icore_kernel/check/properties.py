@@ -40,7 +40,7 @@ def _invariant(system: System, exploration: Exploration, prop: Property, key: st
     found = sighting(exploration, "checks", key)
     if found.first is None:
         return exhaustive(exploration, prop.name, f"in {plural(exploration.states, 'state')}", prop.span)
-    clause = Clause(prop.name, prop.formula, spans=(prop.span,))
+    clause = Clause(prop.name, prop.formula, prop.text, (prop.span,))
     state = exploration.store.state(found.first)
     count = plural(found.count, "state") + (" or more" if exploration.stopped else "")
     return Result(

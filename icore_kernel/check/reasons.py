@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from icore_kernel.explore.model import State
 from icore_kernel.meaning import scalar
-from icore_kernel.meaning.explain import Failure, explain
 from icore_kernel.meaning.nearest import nearest
 from icore_kernel.system import Clause, System
 from icore_kernel.terms.node import Term, variables
 from icore_kernel.terms.show import show
-from icore_kernel.terms.table import Variable
+from icore_kernel.terms.table import Op, Variable
 from icore_kernel.verdict import Reason
 
 MOST_VALUES = 8
@@ -28,32 +29,36 @@ def reasons_of(system: System, clause: Clause, state: State) -> tuple[Reason, ..
 
 
 def _reason(system: System, clause: Clause, name: str, term: Term, state: State) -> Reason:
-    """Of the values, those that the run has changed come first: there is room for a few only."""
-    failures = explain(term, state)
-    moved: dict[str, str] = {}
-    still: dict[str, str] = {}
-    parts: list[str] = []
-    for failure in failures:
-        parts.append(_said(system, failure))
-        for variable in variables(failure.term):
-            if system.fields[variable.index].root:
-                values = still if state[variable.index] == system.initial[variable.index] else moved
-                values[variable.name] = value_text(system, variable, state)
-    text = " and ".join(parts)
+    """The failing conjuncts, as they stand; where they are long or constant, what was written, and what its nearest alternative lacks.
+
+    Of the values, those that the run has changed come first: there is room for a few only.
+    """
+    failing = [part for part in conjuncts(term) if not scalar.evaluate(part, state)]
+    text = " and ".join(_leaf(system, part, True) for part in failing)
     span = clause.spans[0] if clause.spans else None
-    if not clause.text or (text and len(text) <= LONG):
-        return Reason(clause.label, text[:MOST_TEXT], span, tuple([*moved.items(), *still.items()][:MOST_VALUES]), name)
+    values = _values(system, variables(*failing), state)
+    if len(text) <= LONG and not all(part.is_false for part in failing):
+        return Reason(clause.label, text, span, tuple(values[:MOST_VALUES]), name)
     # A whole family of alternatives failed: what was written says more than what it expands to, and what is missing most.
     lacking = nearest(term, state, lambda leaf: 1 if all(system.fields[v.index].root for v in variables(leaf)) else HIDDEN)
-    needs = " and ".join(_leaf(system, part, wanted) for part, wanted in lacking)
-    read = {v.name: value_text(system, v, state) for part, _ in lacking for v in variables(part) if system.fields[v.index].root}
-    rest = {k: v for k, v in [*moved.items(), *still.items()] if k not in read}
-    shown = [*read.items(), *rest.items()][: max(len(read), 4)][:MOST_VALUES]
-    return Reason(clause.label, clause.text[:MOST_TEXT], span, tuple(shown), name, needs[:MOST_TEXT])
+    needs = " and ".join(_leaf(system, part, wanted) for part, wanted in lacking if not part.is_false)
+    read = _values(system, variables(*(part for part, _ in lacking)), state)
+    rest = [pair for pair in values if pair not in read]
+    shown = [*read, *rest][: max(len(read), 4)][:MOST_VALUES]
+    if term.is_false and not needs:
+        needs = "anything that could make it hold: as declared it is false in every state"
+    return Reason(clause.label, (clause.text or text)[:MOST_TEXT], span, tuple(shown), name, needs[:MOST_TEXT])
 
 
-def _said(system: System, failure: Failure) -> str:
-    return _leaf(system, failure.term, failure.wanted)
+def conjuncts(term: Term) -> tuple[Term, ...]:
+    return term.args if term.op is Op.AND else (term,)
+
+
+def _values(system: System, read: Iterable[Variable], state: State) -> list[tuple[str, str]]:
+    """Name and printed value of the variables that users see, those that differ from the initial state first."""
+    shown = [v for v in read if system.fields[v.index].root]
+    shown.sort(key=lambda v: state[v.index] == system.initial[v.index])
+    return [(v.name, value_text(system, v, state)) for v in shown]
 
 
 def _leaf(system: System, term: Term, wanted: bool) -> str:

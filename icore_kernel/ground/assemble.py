@@ -63,7 +63,7 @@ def ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[s
         raise GroundingError(f"{len(slots.fields)} fields that can change: this version grounds at most {PLACEHOLDERS}")
     clauses = Clauses(primitives, theory)
     updates, silent = _updates(primitives)
-    properties = Properties(primitives, decls)
+    properties = Properties(primitives, decls, {m.file: m.text for m in (package, *libraries.values())})
     system = System(
         name=package.name,
         version=package.version,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from icore_dsl import syntax as s
 from icore_dsl.check_properties import name_of
@@ -23,9 +23,15 @@ CHECKED = {"termination": PropertyKind.TERMINATION, "settlement": PropertyKind.S
 
 
 class Properties:
-    def __init__(self, primitives: Primitives, decls: tuple[s.Decl, ...]) -> None:
+    """`texts`: the text of each file, so that a property can be quoted as it was written."""
+
+    def __init__(self, primitives: Primitives, decls: tuple[s.Decl, ...], texts: Mapping[str, str]) -> None:
         self.p = primitives
         self.decls = decls
+        self.texts = texts
+
+    def _quoted(self, expr: s.Expr) -> str:
+        return " ".join(self.texts.get(expr.span.file, "")[expr.span.start : expr.span.end].split())
 
     def initially(self) -> Term:
         return self.p.alg.bank.conj([self.p.ev.formula(d.formula, {}) for d in self.decls if isinstance(d, s.InitiallyDecl)])
@@ -90,7 +96,10 @@ class Properties:
             condition = self.p.ev.formula(decl.second, {})
             formula = self.p.alg.bank.implies(condition, formula)
             antecedents = ((condition, decl.second.span), *antecedents)
-        return Property(DECIDED[decl.kind], decl.name, formula, decl.span, antecedents, expect_violated=expect_violated, what=decl.kind)
+        text = self._quoted(decl.formula) + ("" if decl.second is None else f" when {self._quoted(decl.second)}")
+        return Property(
+            DECIDED[decl.kind], decl.name, formula, decl.span, antecedents, text=text, expect_violated=expect_violated, what=decl.kind
+        )
 
     def _antecedents(self, expr: s.Expr, env: Env) -> Iterator[tuple[Term, s.Span]]:
         """What must hold somewhere for an invariant to say anything: the left of its implications, and its `where`s."""
