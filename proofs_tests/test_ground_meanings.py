@@ -20,7 +20,7 @@ from icore_kernel.meaning import scalar, smt, vector
 from icore_kernel.system import DomainKind, System
 from icore_kernel.terms.term import Term, variables
 
-NIGHTLY = os.environ.get("ICORE_NIGHTLY") == "1"
+NIGHTLY = os.environ.get("ICORE_TESTS") == "nightly"
 VECTOR_STATES = 400
 SOLVER_STATES = 200 if NIGHTLY else 8
 SOLVER_TERMS = 4_000 if NIGHTLY else 60

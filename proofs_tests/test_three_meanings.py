@@ -1,6 +1,6 @@
 """The three meanings of a term agree: generated from the operator table, with bugs planted in every operator of each.
 
-1,000 (term, state) pairs a run; 20,000 with ICORE_NIGHTLY=1.
+1,000 (term, state) pairs a run; 20,000 with ICORE_TESTS=nightly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from icore_kernel.meaning import scalar, smt, vector
 from icore_kernel.terms.table import TABLE, Op, Sort, TableError, check_handlers
 from icore_kernel.terms.term import Term, TermBank, postorder
 
-PAIRS = 20_000 if os.environ.get("ICORE_NIGHTLY") == "1" else 1_000
+PAIRS = 20_000 if os.environ.get("ICORE_TESTS") == "nightly" else 1_000
 STATES = 2
 WITHOUT_RESULTS_BOTH_WAYS: frozenset[Op] = frozenset()
 """BOOL operators excused from being true and false a fifth of the time each: none."""

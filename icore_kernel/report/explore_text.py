@@ -53,7 +53,10 @@ def exploration_lines(exploration: Exploration) -> Iterator[Line]:
 
 
 def _head(system: System) -> Line:
-    return line(Piece(f"{system.name} {system.version}".rstrip(), Part.STRONG), f" · fields {system.fields_digest[:6]}")
+    """The name, and on which fields everything is counted: those that can change. The others were sliced away as constants."""
+    constant = f", {number(len(system.sliced), 'constant')} sliced away" if system.sliced else ""
+    facts = f" · {number(len(system.fields), 'field')} (digest {system.fields_digest[:6]}){constant}"
+    return line(Piece(f"{system.name} {system.version}".rstrip(), Part.STRONG), facts)
 
 
 def _coverage(system: System, coverage: Sequence[Coverage], sure: bool) -> Iterator[Line]:
