@@ -17,12 +17,16 @@ from icore_kernel.system import System
 
 
 class Relation:
-    """The audited step from the copy of one suffix to the copy of the next; which update it is, is a number of the model."""
+    """The step from the copy of one suffix to the copy of the next; which update it is, is a number of the model.
 
-    def __init__(self, solver: Solver, steps: Steps, updates: Sequence[int] | None = None) -> None:
+    `audited`: what the audit refuses does not happen (from a feasible state); else whatever can commit does.
+    """
+
+    def __init__(self, solver: Solver, steps: Steps, updates: Sequence[int] | None = None, audited: bool = True) -> None:
         self.solver = solver
         self.steps = steps
         self.updates = list(range(len(steps))) if updates is None else list(updates)
+        self.audited = audited
         self._width = max(1, len(steps).bit_length())
 
     def which(self, suffix: str) -> Any:
@@ -30,13 +34,14 @@ class Relation:
         return z3.BitVec(f"update!{suffix}", self._width)
 
     def join(self, here: str, there: str) -> None:
-        """There is the state after a step from here, by one of the updates, from a feasible state."""
+        """There is the state after a step from here, by one of the updates."""
         solver, encoder = self.solver, self.solver.encoder
         which = self.which(here)
         chosen = {number: z3.Bool(f"chosen!{here}!{number}") for number in self.updates}
         for number, literal in chosen.items():
             solver.core.add(literal == (which == number))
-            solver.core.add(z3.Implies(literal, encoder.encode(self.steps.commits(number), here)))
+            taken = self.steps.commits(number) if self.audited else self.steps.move(number).guard
+            solver.core.add(z3.Implies(literal, encoder.encode(taken, here)))
         solver.core.add(encoder.junction(z3.Z3_mk_or, list(chosen.values()), False))
         writers: dict[int, list[tuple[Any, Any]]] = {}
         for number, literal in chosen.items():
