@@ -126,7 +126,7 @@ input request
 obligation type T {}
 obligations { one: T starts ready, required }
 certificate asked { issuer environment premises request claims node(one), status(one) is ready valid when not accept starts active }
-update rest by environment { when status(one) == ready set status(one) := ready }
+update rest operation resolve by environment { when status(one) == ready set status(one) := ready }
 """
     with pytest.raises(UsageError, match="asked for by"):
         load(tmp_path, text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from icore_dsl.check_certificates import TERMINALS, Certificates, positive
 from icore_dsl.found import listed, near
@@ -12,6 +12,7 @@ from icore_dsl.mistakes import (
     D026,
     D027,
     D028,
+    D032,
     R006,
     R007,
     R008,
@@ -68,9 +69,13 @@ class Updates:
         scope = self.names.params(decl, decl.params)
         if decl.operation is not None and decl.operation not in self.names.operations:
             skip = 1 if decl.operation == decl.name else 0
-            hint = near(decl.operation, self.names.operations, 0) or f"add it with `operations {decl.operation}`"
+            close = near(decl.operation, self.names.operations, 0)
+            hint = f"{close} " if close else ""
+            hint += f"Ω is {listed(sorted(self.names.operations))}; add a word with `operations {decl.operation}`"
             span = self.found.word(decl.span, decl.operation, skip)
             self.found.add(R010, span, f"`{decl.operation}` is no operation", hint)
+        elif decl.operation is None and not decl.is_fault:
+            self._named(decl)
         if decl.actor is not None:
             self.certificates.someone(decl.actor, scope, ("environment", "monitor"), "who moves")
             self.formulas.fixed(decl.actor, scope, "who moves")
@@ -81,6 +86,30 @@ class Updates:
                 self.names.once(parts, statement.name, self.found.word(statement.span, statement.name), word)
         self._block(decl.body, scope, "update", decl)
         self._twice(decl)
+
+    def _named(self, decl: UpdateDecl) -> None:
+        """Without an operation no update that writes work is legal. A fault may do without: it is refused, as it should be."""
+        for what, span in self._writes(decl.body):
+            omega = f"one of Ω: {listed(sorted(self.names.operations))}, or a word of your own, declared by `operations NAME`"
+            self.found.add(D032, span, f"`{decl.name}` {what} and names no operation", f"write `operation NAME` before `by`: {omega}")
+            return
+
+    def _writes(self, body: tuple[Statement, ...]) -> Iterator[tuple[str, Span]]:
+        """What an update itself, not a fault of it, creates or sets of work, with its place."""
+        for statement in body:
+            match statement:
+                case SetField(target=Call(name=name) as target) if name in SETTABLE or self._is_signature(name):
+                    yield f"writes {self.found.text(target.span)}", target.span
+                case Effect(kind="create", target=target):
+                    yield f"creates {self.found.text(target.span)}", target.span
+                case For(body=inner) | Outcome(body=inner):
+                    yield from self._writes(inner)
+                case _:
+                    pass
+
+    def _is_signature(self, name: str) -> bool:
+        symbol = self.names.symbols.get(name)
+        return symbol is not None and symbol.kind == "signature"
 
     def _block(self, body: tuple[Statement, ...], scope: Scope, place: str, decl: UpdateDecl) -> None:
         """place: `update`, `for`, `outcome`, `fault` (a variant)."""

@@ -157,7 +157,7 @@ NAMES: tuple[Row, ...] = (
     Row("R007", "unknown certificate", "Declare it with `certificate NAME(…) { … }`.", "package A\nupdate u by monitor { issue done }"),
     Row("R008", "unknown artifact", "Declare it with `artifact NAME(…) { … }`.", "package A\nupdate u by monitor { emit report }"),
     Row("R009", "unknown agent", "Agents are declared in `agents { … }`.", "package A\nagents { ana {} }\nsymmetric agents ana, bo"),
-    Row("R010", "unknown operation", "Words are added to the vocabulary of operations with `operations NAME, …`.", "package A\nupdate u operation ship by monitor { }"),
+    Row("R010", "unknown operation", "An update names an operation of Ω. Words are added to Ω with `operations NAME, …`.", "package A\nupdate u operation ship by monitor { }"),
     Row("R011", "unknown update", "It is named in a run, a fairness declaration or `given`, but no `update` or `fault` declares it.", "package A\nfair weak push"),
     Row("R012", "unknown clock", "Declare it with `clock NAME LOW..HIGH`.", "package A\nclock round 0..3\ncertificate c { delay 2 days }"),
     Row("R013", "unknown status", "There are eight: open, ready, blocked, closed, submitted, accepted, rejected, invalid.", "package A\nobligation type T {}\nobligations { a: T starts redy }"),
@@ -263,6 +263,7 @@ D028 = Code("D028")
 D029 = Code("D029")
 D030 = Code("D030")
 D031 = Code("D031")
+D032 = Code("D032")
 
 DECLARATIONS: tuple[Row, ...] = (
     Row("D001", "empty range", "The low end of a range is above its high end.", "package A\ninput head { commit: 3..1 }"),
@@ -296,6 +297,7 @@ DECLARATIONS: tuple[Row, ...] = (
     Row("D029", "division by zero", "The divisor is always zero.", "package A\ninvariant x: 1 / 0 == 1"),
     Row("D030", "not the right kind of file", "`check` takes a package, `import` a library, the theory's folder theories.", 'package A\nimport "other_package.icore"  # which begins with `package`'),
     Row("D031", "an export without a sort", "What a theory exports says its sort, so that packages are checked without its inside.", 'theory "1"\nexport define f = true'),
+    Row("D032", "work is written without an operation", "An update that creates work or sets status, assignee, marker or a signature field names its operation of Ω; without one no occurrence is legal (definition 6(ii)).", "package A\nobligation type T {}\nobligations { a: T }\nupdate u by monitor { set status(a) := closed }"),
 )
 
 
