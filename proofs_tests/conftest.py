@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,11 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("nightly", deadline=None, max_examples=2_000, print_blob=True)
 settings.load_profile(os.environ.get("ICORE_TESTS", "ci"))
+
+# A shell without job control starts what runs behind it with SIGINT ignored, and that is inherited: the tests that interrupt would wait
+# for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Icore = Callable[..., "subprocess.CompletedProcess[str]"]
 

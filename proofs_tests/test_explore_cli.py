@@ -308,10 +308,13 @@ def test_ctrl_c_ends_a_long_search_with_what_it_knows(command: str) -> None:
     )  # fmt: skip
     os.close(theirs)
     err = ""
-    while " states · " not in err:
-        err += os.read(ours, 1000).decode(errors="replace")
-    child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=60)
+    try:
+        while " states · " not in err:
+            err += os.read(ours, 1000).decode(errors="replace")
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=60)
+    finally:
+        child.kill()
     with suppress(OSError):  # nothing was written after the interrupt
         err += os.read(ours, 100_000).decode(errors="replace")
     os.close(ours)

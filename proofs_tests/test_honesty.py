@@ -232,10 +232,13 @@ def interrupted(path: Path) -> tuple[int, str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True, cwd=CHECKOUT) as child:
         os.close(theirs)
         told = ""
-        while not any(int(count.replace(",", "")) > MANY for count in re.findall(r"([\d,]+) states ·", told)):
-            told += os.read(ours, 1000).decode(errors="replace")
-        child.send_signal(signal.SIGINT)
-        out, _ = child.communicate(timeout=60)
+        try:
+            while not any(int(count.replace(",", "")) > MANY for count in re.findall(r"([\d,]+) states ·", told)):
+                told += os.read(ours, 1000).decode(errors="replace")
+            child.send_signal(signal.SIGINT)
+            out, _ = child.communicate(timeout=60)
+        finally:
+            child.kill()
     os.close(ours)
     return child.returncode, out
 
