@@ -71,6 +71,7 @@ class Automaton:
         self.tables = tables
         self.lexemes = pieces.lexemes
         self.skipped = pieces.skipped
+        self.comments = pieces.comments
         self.lines = lines
         self.builder = builder
         self.mistakes: list[Mistake] = []

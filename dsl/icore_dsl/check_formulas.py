@@ -85,7 +85,7 @@ class Formulas(Calls):
         """A formula that must be true or false: a guard, an invariant, a `where`."""
         sort = self.infer(expr, scope)
         if not accepts(BOOL, sort):
-            self.found.add(S005, expr.span, f"{what} must be true or false, this is {shown(sort)}")
+            self.found.add(S005, expr.span, f"{what} must be true or false, this is {shown(sort)}", self.found.commented(expr.span))
 
     def value(self, expr: Expr, scope: Scope, want: ItemSort, what: str) -> ItemSort:
         """A value for something of sort `want`: a field, a default, a parameter of a run."""
@@ -188,7 +188,7 @@ class Formulas(Calls):
     def _truth(self, expr: Expr, scope: Scope, op: str) -> None:
         sort = self.infer(expr, scope)
         if not accepts(BOOL, sort):
-            self.found.add(S003, expr.span, f"`{op}` takes what is true or false, this is {shown(sort)}")
+            self.found.add(S003, expr.span, f"`{op}` takes what is true or false, this is {shown(sort)}", self.found.commented(expr.span))
 
     def _number(self, expr: Expr, scope: Scope, op: str) -> ItemSort:
         sort = self.infer(expr, scope)

@@ -50,7 +50,6 @@ class LayoutParser(Parser):
 
     def __init__(self, tables: Tables, pieces: Cut, lines: Lines, builder: Declarations) -> None:
         super().__init__(tables, pieces, lines, builder)
-        self.comments = pieces.comments
         self.items: set[int] = set()
         self.tight: set[int] = set()
         self.glued: set[int] = set()

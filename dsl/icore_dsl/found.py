@@ -10,6 +10,7 @@ from icore_dsl.mistakes import Code, Mistake
 from icore_dsl.source import Lines
 from icore_dsl.syntax import Module, Span
 
+_COMMENT = re.compile(r"[ \t]*#")
 _WORD = re.compile(r"#[^\n]*|\"[^\"\n]*\"|[^\W\d]\w*")
 
 
@@ -41,6 +42,12 @@ class Found:
                 skip -= 1
         at = -1 if word.isidentifier() else lines.text.find(word, span.start, span.end)
         return span if at < 0 else lines.span(at, at + len(word))
+
+    def commented(self, span: Span) -> str:
+        """A hint where a comment follows on the line: whoever comes from TLA+ may have meant a comparison."""
+        lines = self._lines.get(span.file)
+        follows = lines is not None and _COMMENT.match(lines.text, span.end)
+        return "`#` begins a comment: write `!=` if the two are to differ" if follows else ""
 
     def text(self, span: Span) -> str:
         """The characters of a span, on one line, for messages."""

@@ -15,8 +15,17 @@ OPERATORS = (
 )  # fmt: skip
 """All marks of the language, longer ones before their beginnings."""
 
+FOREIGN = {
+    "/\\": "write `and`", "\\/": "write `or`", "<=>": "write `iff`", "==>": "write `implies`", "=>": "write `implies`",
+    "|->": "write `=`: `{ field = value }`", "/=": "write `!=`", "~=": "write `!=`", "<>": "write `!=`",
+    "\\land": "write `and`", "\\lor": "write `or`", "\\lnot": "write `not`", "\\neg": "write `not`", "\\in": "write `in`",
+    "\\notin": "write `not in`", "\\A": "write `forall`", "\\E": "write `exists`", "\\leq": "write `<=`", "\\geq": "write `>=`",
+}  # fmt: skip
+"""Marks of other languages, longer ones before their beginnings, with what they are here. No text of this language holds one."""
+
 _MASTER = re.compile(
     r"(?P<space>[ \t\f\r\n\ufeff]+)"
+    r"|(?P<foreign>" + "|".join(re.escape(mark) + (r"\b" if mark[-1].isalpha() else "") for mark in FOREIGN) + ")"
     r"|(?P<NAME>[^\W\d][\w\u0300-\u036f]*)"
     r"|(?P<op>" + "|".join(re.escape(operator) for operator in OPERATORS) + ")"
     r"|(?P<comment>\#[^\n]*)"
@@ -67,7 +76,7 @@ _HINTS = {
     "&": "write `and`", "|": "write `or`", "!": "write `not`, or `!=` for different", "“": 'write `"`', "”": 'write `"`', "≤": "write `<=`",
     "≥": "write `>=`", "≠": "write `!=`", "∧": "write `and`", "∨": "write `or`", "¬": "write `not`", "→": "write `->` or `implies`",
     "∈": "write `in`", "∀": "write `forall`", "∃": "write `exists`", "\u00a0": "write an ordinary space", "'": 'text stands in `"`',
-    "%": "write `mod`", "\\": "comments start with `#`", "–": "write `-`", "−": "write `-`", "…": "write `..`",
+    "~": "write `not`", "%": "write `mod`", "\\": "comments start with `#`", "–": "write `-`", "−": "write `-`", "…": "write `..`",
 }  # fmt: skip
 
 
@@ -77,6 +86,8 @@ def _unreadable(found: Cut, kind: str, word: str, start: int, span: Span) -> Non
         found.mistakes.append(Mistake(P007, span, f"`{word}` is neither a number nor a name", "put a space after the number"))
     elif kind == "open":
         found.mistakes.append(Mistake(P008, span, f"this text has no closing `{word[0]}`", f"end it with `{word[0]}` on the same line"))
+    elif kind == "foreign":
+        found.mistakes.append(Mistake(P007, span, f"`{word}` is not part of the language", FOREIGN[word]))
     elif not (found.mistakes and found.last == (word, start)):
         found.mistakes.append(Mistake(P007, span, _unknown(word), _HINTS.get(word, "")))
     found.last = (word, start + len(word))
@@ -97,7 +108,7 @@ def cut(text: str, lines: Lines) -> Cut:
             comment = match.group().rstrip()
             found.comments.append(Comment(comment, first, lines.span(start, start + len(comment))))
             continue
-        if kind in ("glued", "open", "bad"):
+        if kind in ("foreign", "glued", "open", "bad"):
             if len(found.mistakes) < MAX_MISTAKES:
                 _unreadable(found, kind, match.group(), start, lines.span(start, end))
             found.skipped.append(start)

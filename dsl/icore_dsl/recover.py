@@ -255,11 +255,17 @@ class Parser(Automaton):
             (lexeme.text in (":=", "==") and "EQUAL" in fitting, "write `=` here"),
             (lexeme.text == "->" and "IMPLIES" in fitting, "write `implies` in formulas"),
             (lexeme.text in ("==", "!=", "<", "<=", ">", ">=") and "AND" in fitting, "join comparisons with `and`: `a < b and b < c`"),
+            ("COMPARE" in fitting and opened.text == "(" and self.commented(place), "`#` begins a comment: write `!=` for different"),
             (self.opens_declaration(place), f"is `{opened.text}` of line {line} closed?"),
             (lexeme.text == ";", "`;` stands only between the steps of a run"),
             (fitting == {"IN"} and self.after_repeat(place), "a part repeated with `for` comes last: write the others before it"),
         )
         return next((text for holds, text in hints if holds), "")
+
+    def commented(self, place: int) -> bool:
+        """Whether a comment stands between the lexeme and the one before it, on the line of that one."""
+        before, here = self.lexemes[place - 1].end, self.lexemes[place].start
+        return place > 0 and any(not comment.own_line and before <= comment.span.start < here for comment in self.comments)
 
     def opens_declaration(self, place: int) -> bool:
         """Whether the lexeme looks like the start of the next declaration although a bracket is still open."""
