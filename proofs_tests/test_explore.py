@@ -138,7 +138,7 @@ def steps_of(found: Exploration) -> list[tuple[tuple[int, ...], int, tuple[int, 
     )
 
 
-@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("mode", MODES, ids=["audited", "unaudited", "two let through"])
 @settings(max_examples=70, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn=systems())
 def test_both_engines_agree_with_the_reference(mode: Mode, drawn: tuple[System, Watchlist]) -> None:

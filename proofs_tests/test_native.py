@@ -57,7 +57,7 @@ def assert_same(found: Exploration, expected: Exploration) -> None:
 
 
 @needs_kernel
-@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("mode", MODES, ids=["audited", "unaudited", "two let through"])
 def test_random_systems_are_explored_exactly_as_by_plain_python(mode: Mode) -> None:
     met: Counter[str] = Counter()
     for seed in range(200):
