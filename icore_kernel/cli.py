@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -24,13 +25,28 @@ _BAD_INPUT, _UNKNOWN, _INTERNAL = 2, 3, 4
 _EVERY_FAULT = "*"
 
 
+def _names_no_file(word: str) -> bool:
+    return all(name.isidentifier() for name in word.split(",")) and not Path(word).exists()
+
+
 class CheckCommand(click.Command):
     """`--unaudited` has an optional value, written with `=`; a word after it is a file, never its value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
+        for option, word in pairwise(args[:end]):
+            if option == "--unaudited" and _names_no_file(word) and any(Path(other).is_file() for other in args):
+                raise click.UsageError(f"there is no file {word!r}; for the fault of this name write --unaudited={word}")
         options = [f"--unaudited={_EVERY_FAULT}" if word == "--unaudited" else word for word in args[:end]]
         return super().parse_args(ctx, options + args[end:])
+
+
+class OptionalValue(click.Option):
+    """Shown as `--unaudited[=FAULT,...]`: the value is optional and joined by `=`."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        return None if record is None else (record[0].replace(" [=", "[="), record[1])
 
 
 def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -134,7 +150,13 @@ def _limits(
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_path)
 @_set
 @click.option("--only", metavar="PROPERTY", multiple=True, help="Answer only this property (may be given again).")
-@click.option("--unaudited", metavar="[=FAULT,...]", callback=_faults, help="Judge nothing: faults and attempts (or those named) commit.")
+@click.option(
+    "--unaudited",
+    cls=OptionalValue,
+    metavar="[=FAULT,...]",
+    callback=_faults,
+    help="Judge nothing: faults and attempts (or those named) commit.",
+)
 @click.option("--strict", is_flag=True, help="A finding that is not allowed exits 1.")
 @_format
 @_max_states

@@ -108,12 +108,14 @@ def answer(path: Path, ask: Callable[[], T]) -> T:
 
 def _mistaken(path: Path, wrong: InputError) -> Wrong:
     from icore_dsl.mistakes import render
+    from icore_kernel.load import GOAL
     from icore_kernel.report.json import mistake_record
 
     count = len(wrong.mistakes)
     shown = "\n\n".join(render(mistake, wrong.text) for mistake in wrong.mistakes)
     noun = "mistake" if count == 1 else "mistakes"
-    return Wrong(f"{shown}\n\n{path}: {count} {noun}", tuple(map(mistake_record, wrong.mistakes)))
+    where = f"the formula of {GOAL}" if all(mistake.span.file == GOAL for mistake in wrong.mistakes) else path
+    return Wrong(f"{shown}\n\n{where}: {count} {noun}", tuple(map(mistake_record, wrong.mistakes)))
 
 
 def check_files(files: tuple[Path, ...], asked: Asked) -> ExitStatus:

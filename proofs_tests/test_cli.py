@@ -249,6 +249,23 @@ def test_unaudited_never_takes_a_file_for_its_value(engine: Engine, run: Run, op
     assert engine.loads[0]["path"] == Path("good")
 
 
+def test_a_fault_behind_unaudited_is_told_apart_from_a_file(engine: Engine, run: Run, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.write_text("package A")
+    status, out, err = run("check", str(there), "--unaudited", "rush,lie")
+    assert (status, out) == (2, "")
+    assert "there is no file 'rush,lie'; for the fault of this name write --unaudited=rush,lie" in err
+    assert engine.checks == []
+    engine.answers["there"] = GOOD
+    assert run("check", "--unaudited", str(there), "good")[0] == 0
+
+
+def test_the_help_shows_how_a_fault_is_joined(run: Run) -> None:
+    status, out, _ = run("check", "--help")
+    assert status == 0
+    assert "--unaudited[=FAULT,...]" in out
+
+
 @pytest.mark.parametrize(("options", "sought"), [((), True), (("--unaudited",), False), (("--only", "ships"), False)])
 def test_vacuity_is_reported_only_where_it_was_looked_for(engine: Engine, run: Run, options: tuple[str, ...], sought: bool) -> None:
     assert ("vacuity" in run("check", *options, "good")[1]) is sought

@@ -178,6 +178,7 @@ def test_a_formula_that_no_reachable_state_satisfies_exits_1(run: Run) -> None:
 def test_a_wrong_formula_is_wrong_input_with_its_place(run: Run, formula: str, place: str, message: str) -> None:
     status, out, err = run("explore", "mine.icore", "--trace-to", formula)
     assert (status, out) == (2, "")
+    assert err.endswith("the formula of --trace-to: 1 mistake\n")
     assert err.startswith(f"{place}: error ")
     assert message in err
 
