@@ -69,7 +69,8 @@ class Views:
         self.update_name = ""
 
     def update(self, decl: UpdateDecl) -> None:
-        if decl.actor is None or (isinstance(decl.actor, Name) and decl.actor.id in ("environment", "monitor")):
+        """A free-standing fault is not bound by a view: it says what a bad agent may try, and the audit judges it."""
+        if decl.is_fault or decl.actor is None or (isinstance(decl.actor, Name) and decl.actor.id in ("environment", "monitor")):
             return
         views = [statement for statement in decl.body if isinstance(statement, View)]
         if any(view.everything for view in views):
@@ -128,21 +129,41 @@ class Views:
         return not isinstance(domain, Name) and any(("Name", name) in hops for name in names_in(domain))
 
     def _related(self, atoms: tuple[Expr, ...], seen: Seen) -> Seen:
-        """Adds what relation atoms put beside work in view, hop by hop."""
+        """Adds what relation atoms put beside work in view, hop by hop; of an `or`, what each of its branches puts there."""
         hops = {at: dict(by) for at, by in seen.hops.items()}
         changed = True
         while changed:
             changed = False
             for atom in atoms:
-                if not isinstance(atom, Call) or len(atom.args) != 2 or not self._relation(atom.name):
-                    continue
-                one, other = key(atom.args[0]), key(atom.args[1])
-                for start, end in ((one, other), (other, one)):
-                    for relation, hop in list(hops.get(start, {}).items()):
-                        if relation in (ANY, atom.name) and hop + 1 < hops.setdefault(end, {}).get(relation, 1 << 20):
-                            hops[end][relation] = hop + 1
-                            changed = True
+                for end, relation, hop in self._reached(atom, Seen(hops, seen.bound)):
+                    if hop < hops.setdefault(end, {}).get(relation, 1 << 20):
+                        hops[end][relation] = hop
+                        changed = True
         return Seen({at: by for at, by in hops.items() if by}, seen.bound)
+
+    def _reached(self, atom: Expr, seen: Seen) -> list[tuple[Key, str, int]]:
+        """What one atom puts in view: the work, the relation it is reached by, and at how many hops."""
+        match atom:
+            case Binary(op="or", left=left, right=right):
+                one, other = (self._related(conjuncts(branch), seen).hops for branch in (left, right))
+                return [reach for end in one.keys() & other.keys() for reach in self._either(end, one[end], other[end])]
+            case Call(name=name, args=(left, right)) if self._relation(name):
+                return [
+                    (end, relation, hop + 1)
+                    for start, end in ((key(left), key(right)), (key(right), key(left)))
+                    for relation, hop in seen.hops.get(start, {}).items()
+                    if relation in (ANY, name)
+                ]
+            case _:
+                return []
+
+    def _either(self, end: Key, one: Mapping[str, int], other: Mapping[str, int]) -> list[tuple[Key, str, int]]:
+        """What is in view whichever branch holds: along a relation of both at the larger of the hops; else at the edge of the view."""
+        both = [(end, relation, max(one[relation], other[relation])) for relation in one.keys() & other.keys()]
+        return [*both, (end, ANY, self.depths[ANY])] if self._visible(one) and self._visible(other) else both
+
+    def _visible(self, by: Mapping[str, int]) -> bool:
+        return any(relation in self.depths and hop <= self.depths[relation] for relation, hop in by.items())
 
     def _relation(self, name: str) -> bool:
         symbol = self.names.symbols.get(name)
@@ -243,7 +264,7 @@ class Views:
         by = seen.near(key(arg))
         if isinstance(arg, Index) and by is None and isinstance(arg.index, Name) and ("Name", arg.index.id) in seen.hops:
             return
-        if by is not None and any(relation in self.depths and hop <= self.depths[relation] for relation, hop in by.items()):
+        if by is not None and self._visible(by):
             return
         said = self.found.text(arg.span)
         if self.reading:
