@@ -399,10 +399,59 @@ def test_an_initial_state_that_is_not_feasible_is_a_failure(icore: Icore, tmp_pa
     path = tmp_path / "unanchored.icore"
     path.write_text(COMPLETE.read_text(encoding="utf-8").replace("  starts active\n", ""), encoding="utf-8")
     status, out, _ = icore("check", "--format", "json", path)
-    failed = {r["name"]: r for r in json.loads(out)["results"] if r["verdict"] == "violated"}
+    results = json.loads(out)["results"]
+    failed = {r["name"]: r for r in results if r["verdict"] == "violated"}
     assert status == 1
+    assert [r["name"] for r in results][1] == "feasibility"
     assert failed["feasibility"]["run"]["steps"] == []
-    assert "A.4(1)" in failed["feasibility"]["detail"]
+    assert failed["feasibility"]["detail"].startswith("the initial state is not feasible: A.4(1) in 1 state")
+    # No update is blamed for what was false before it, and none is called legal.
+    (legality,) = [r for r in results if r["name"] == "legality"]
+    assert (legality["verdict"], legality["assurance"]) == ("unknown", "none")
+    assert icore("check", "--only", "legality", path)[0] == 3
+
+
+def test_what_is_reachable_nowhere_says_what_the_nearest_end_lacks(icore: Icore, tmp_path: Path) -> None:
+    """No page is accepted and failed at once; the run leads to the end where least is missing."""
+    text = COMPLETE.read_text(encoding="utf-8")
+    path = tmp_path / "one_end.icore"
+    path.write_text(text.replace("reachable fails: reject", "reachable fails: status(page) == accepted and reject"), encoding="utf-8")
+    _, out, _ = icore("check", "--format", "json", path)
+    (fails,) = [r for r in json.loads(out)["results"] if r["name"] == "fails"]
+    assert fails["verdict"] == "violated"
+    assert re.search(r"in none of \d+ reachable states · the nearest end is after \d+ steps", fails["detail"])
+    assert fails["run"]["steps"]
+    assert {reason["label"] for reason in fails["reasons"]} == {"fails"}
+
+
+REOPENED = """update reopen(w: Task) operation reopen by bo {
+  when status(w) == accepted
+  set status(w) := ready
+  issue again(w)
+}
+certificate again(w: Task) { issuer bo premises request claims status(w) is ready }
+"""
+
+
+def test_the_repair_of_too_much_evidence_is_to_take_it_back(icore: Icore, tmp_path: Path) -> None:
+    """The work is ready again, and its acceptance is still claimed: A.4(5) alone fails. Without `issue` evidence is missing too."""
+    path = tmp_path / "reopened.icore"
+    path.write_text(f"{COMPLETE.read_text(encoding='utf-8')}{REOPENED}", encoding="utf-8")
+    _, out, _ = icore("check", "--format", "json", path)
+    (legality,) = [r for r in json.loads(out)["results"] if r["name"] == "legality"]
+    assert {reason["label"] for reason in legality["reasons"]} == {"A.4(5)"}
+    assert legality["repair"] == "revoke or supersede done(page) or ok(page) where reopen happens"
+    path.write_text(path.read_text(encoding="utf-8").replace("  issue again(w)\n", ""), encoding="utf-8")
+    _, out, _ = icore("check", "--format", "json", path)
+    (legality,) = [r for r in json.loads(out)["results"] if r["name"] == "legality"]
+    assert legality["repair"].startswith("let reopen issue the evidence that is missing")
+    assert legality["repair"].endswith("; revoke or supersede done(page) or ok(page) where reopen happens")
+
+
+def test_a_fault_that_passes_sometimes_is_counted_against_its_occurrences(icore: Icore) -> None:
+    _, out, _ = icore("check", "--format", "json", CASES / "passes.icore")
+    (faults,) = [r for r in json.loads(out)["results"] if r["name"] == "faults"]
+    assert faults["detail"] == "0 of 1 always refused; careless passes in 1 of 2 occurrences"
 
 
 NESTED = (

@@ -123,6 +123,13 @@ def test_a_violated_result_says_where_the_run_the_clause_and_the_repair_in_this_
     )
 
 
+def test_a_run_is_printed_once_and_named_where_it_comes_again() -> None:
+    other = replace(VIOLATED, name="settlement")
+    shown = printed(replace(GOOD, results=(VIOLATED, other, replace(other, name="longer", run=replace(RUN, offending=None)))))
+    assert shown.count("the shortest run, 3 steps:") == 2
+    assert "violated: settlement · pipeline.icore:88\n\n  the same run as for `no_stale_release`\n\n  fails  A.4(2)" in shown
+
+
 def test_a_run_of_no_step_is_called_the_initial_state() -> None:
     shown = printed(replace(GOOD, results=(replace(VIOLATED, run=Run((), ())),)))
     assert "  in the initial state:\n" in shown

@@ -6,18 +6,12 @@ from collections.abc import Sequence
 
 from icore_kernel.check.answers import plural
 from icore_kernel.check.plan import Plan
-from icore_kernel.check.reasons import reasons_of
+from icore_kernel.check.quiet import blocked, refusals
 from icore_kernel.check.whole import Whole
-from icore_kernel.explore import judge
-from icore_kernel.explore.model import Audited, State
-from icore_kernel.meaning import scalar
-from icore_kernel.meaning.explain import explain
 from icore_kernel.rewriting.game import Game, solve
 from icore_kernel.rewriting.liveness import Escape, Fairness, escape
-from icore_kernel.system import Clause, GroundUpdate, Kind, Property, System
+from icore_kernel.system import Kind, Property, System
 from icore_kernel.verdict import Assurance, Reason, Result, Run, Verdict
-
-UNRESOLVED = {"open", "ready", "blocked", "submitted"}
 
 
 def fairness(system: System) -> tuple[Fairness, ...]:
@@ -104,37 +98,6 @@ def _escaped(whole: Whole, prop: Property, found: Escape | None, good: str) -> R
         return _answer(whole, prop, Verdict.VIOLATED, detail, run, blocked(whole.system, state), refusals(whole.system, state))
     waits = ", ".join(dict.fromkeys(whole.system.updates[u].name for u, _ in out[:4]))
     return _answer(whole, prop, Verdict.VIOLATED, f"a run may stop without it where only the environment could go on ({waits})", run)
-
-
-# ---- what a dead end waits for -----------------------------------------------------------------------------------------
-def blocked(system: System, state: State) -> tuple[Reason, ...]:
-    """For each unresolved obligation: what the update that comes nearest to moving it waits for. At most four."""
-    found: list[Reason] = []
-    for field in system.fields:
-        if field.kind != "status" or field.domain.show(state[field.index]) not in UNRESOLVED:
-            continue
-        movers = [u for u in system.updates if u.kind is not Kind.FAULT and any(w.field.index == field.index for w in u.writes)]
-        waiting = [(len(explain(u.when, state)), i, u) for i, u in enumerate(movers) if not scalar.evaluate(u.when, state)]
-        said = f"{field.name} is {field.domain.show(state[field.index])}"
-        if not waiting:
-            found.append(Reason(said, "no update that could move it waits for anything: it was refused, or there is none", None))
-            continue
-        _, _, nearest = min(waiting, key=lambda w: w[:2])
-        found.append(_waits(system, said, nearest, state))
-    return tuple(found[:4])
-
-
-def _waits(system: System, said: str, update: GroundUpdate, state: State) -> Reason:
-    clause = Clause(f"{said}: {update.name} waits for", update.when, spans=() if update.span is None else (update.span,))
-    return reasons_of(system, clause, state)[0]
-
-
-def refusals(system: System, state: State) -> str:
-    """What was attempted in the state and refused, by which clause."""
-    found = [f"{system.updates[u].name} by {label}" for u, label in judge.refused(system, Audited(), state)]
-    if not found:
-        return "nothing was refused there: let an update take the work up, fail it honestly, or certify that it is stuck"
-    return f"refused there: {', '.join(found[:4])}{', …' if len(found) > 4 else ''}"
 
 
 # ---- players -----------------------------------------------------------------------------------------------------------

@@ -7,11 +7,13 @@ from typing import assert_never
 
 from icore_kernel.check.answers import engine, exhaustive, plural, sighting
 from icore_kernel.check.plan import INVARIANT, SEEN
-from icore_kernel.check.reasons import reasons_of
-from icore_kernel.explore.model import Exploration
+from icore_kernel.check.quiet import failing_clauses
+from icore_kernel.check.reasons import conjuncts, reasons_of
+from icore_kernel.explore.model import Exploration, State
+from icore_kernel.meaning.nearest import nearest
 from icore_kernel.runs import run_to
 from icore_kernel.system import Clause, Property, PropertyKind, System
-from icore_kernel.verdict import Assurance, Result, Verdict
+from icore_kernel.verdict import Assurance, Reason, Result, Verdict
 
 Decide = Callable[[Property], Result]
 
@@ -23,7 +25,7 @@ def property_results(system: System, exploration: Exploration, decide: Decide) -
             case PropertyKind.INVARIANT:
                 yield _invariant(system, exploration, prop, f"{INVARIANT}:{number}")
             case PropertyKind.REACHABLE:
-                yield _reachable(exploration, prop, f"{SEEN}:{number}")
+                yield _reachable(system, exploration, prop, f"{SEEN}:{number}")
             case PropertyKind.UNREACHABLE:
                 yield _unreachable(exploration, prop, f"{SEEN}:{number}")
             case PropertyKind.TERMINATION | PropertyKind.SETTLEMENT | PropertyKind.STABILITY:
@@ -49,7 +51,7 @@ def _invariant(system: System, exploration: Exploration, prop: Property, key: st
     )  # fmt: skip
 
 
-def _reachable(exploration: Exploration, prop: Property, key: str) -> Result:
+def _reachable(system: System, exploration: Exploration, prop: Property, key: str) -> Result:
     found = sighting(exploration, "seen", key)
     if found.first is not None:
         run = run_to(exploration, found.first)
@@ -60,10 +62,33 @@ def _reachable(exploration: Exploration, prop: Property, key: str) -> Result:
     result = exhaustive(exploration, prop.name, "", prop.span)
     if result.verdict is not Verdict.HOLDS:
         return result
+    near = _nearest_end(exploration, prop)
+    way = None if near is None else run_to(exploration, near)
+    reasons = () if near is None else _lacking(system, prop, exploration.store.state(near))
+    detail = f"in none of {plural(exploration.states, 'reachable state')}"
+    if way is not None:
+        detail += f" · the nearest end is after {plural(len(way.steps), 'step')}"
     return Result(
-        prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"in none of {plural(exploration.states, 'reachable state')}", prop.span,
-        engine=engine(exploration), seconds=exploration.seconds,
+        prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, prop.span,
+        way, reasons, engine(exploration), seconds=exploration.seconds,
     )  # fmt: skip
+
+
+def _nearest_end(exploration: Exploration, prop: Property) -> int | None:
+    """Of the first dead end and the first states with Accept, Reject and Stuck, the one in which the formula lacks least."""
+    found = [exploration.dead_ends.first, *(sighting(exploration, "seen", name).first for name in ("accept", "reject", "stuck"))]
+    ends = sorted({number for number in found if number is not None})
+    return min(ends, key=lambda number: len(nearest(prop.formula, exploration.store.state(number))), default=None)
+
+
+def _lacking(system: System, prop: Property, state: State) -> tuple[Reason, ...]:
+    """What the formula lacks in a state; of Accept or Reject, clause by clause."""
+    whole = set(conjuncts(prop.formula))
+    clauses = next(
+        (ends for ends in (system.accept, system.reject) if ends and {part for c in ends for part in conjuncts(c.formula)} == whole),
+        (Clause(prop.name, prop.formula, text=prop.text, spans=(prop.span,)),),
+    )
+    return tuple(reason for clause in failing_clauses(clauses, state) for reason in reasons_of(system, clause, state))[:4]
 
 
 def _unreachable(exploration: Exploration, prop: Property, key: str) -> Result:

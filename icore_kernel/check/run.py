@@ -109,10 +109,15 @@ def _results(loaded: Loaded, sections: Sections, exploration: Exploration, mode:
     results = [sections.well_formed()]
     if exploration.states == 0 and exploration.stopped is None:
         results.append(sections.no_start(places(loaded).start))
+    feasibility = list(sections.feasibility())
+    starts_infeasible = any(r.run is not None and not r.run.steps for r in feasibility)
+    if starts_infeasible:  # first: what follows is about runs from there
+        results.extend(feasibility)
     if audited:
         results.extend(sections.legality())
         results.extend(sections.faults())
-    results.extend(sections.feasibility())
+    if not starts_infeasible:
+        results.extend(feasibility)
     results.extend(sections.soundness())
     results.extend(property_results(loaded.system, exploration, decide))
     if audited:

@@ -10,7 +10,9 @@ from icore_dsl.syntax import Span
 from icore_kernel.check.answers import engine, exhaustive, plural, sighting
 from icore_kernel.check.cheap import legality
 from icore_kernel.check.plan import CONCLUSION, FEASIBILITY, SOUNDNESS, Plan
+from icore_kernel.check.quiet import why_no_end
 from icore_kernel.check.reasons import reasons_of
+from icore_kernel.check.repair import repair_of, was_false
 from icore_kernel.explore.judge import successor
 from icore_kernel.explore.model import Exploration, Phase, Unaudited, Violation
 from icore_kernel.load import Loaded
@@ -46,7 +48,11 @@ class Sections:
         proof = legality(self.loaded, self.seconds)
         if proof is not None:
             self.obligations.append(proof)
-        if not self.found.violations:
+        violations = [v for v in self.found.violations if not self._inherited(v)]
+        if self.found.violations and not violations:
+            yield self._not_judged()
+            return
+        if not violations:
             schemas = {u.schema for u in ordinary}
             detail = f"{plural(len(schemas), 'update')} legal wherever enabled · {plural(len(ordinary), 'occurrence')}"
             if proof is not None and proof.answer == "unsat":
@@ -56,17 +62,28 @@ class Sections:
             return
         if proof is not None and proof.answer == "unsat":
             raise AssertionError("the solver proved every update legal, and the explorer found one that is not")
-        shortest = min(self.found.violations, key=lambda v: (len(self._steps(v)), v.update))
+        shortest = min(violations, key=lambda v: (len(self._steps(v)), v.update))
         total = Counter[str]()
-        for violation in self.found.violations:
+        for violation in violations:
             total[f"{violation.schema} breaks {violation.label}"] += violation.count
         detail = ", ".join(f"{what} ({n:,})" for what, n in total.most_common(3))
         update = self.system.updates[shortest.update]
         yield Result(
             "legality", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, update.span, run_of_violation(self.found, shortest),
             self._violation_reasons(shortest), engine(self.found), seconds=self.found.seconds,
-            repair=repair_of(shortest, update.schema),
+            repair=repair_of(self.system, shortest, self.found.store.state(shortest.state)),
         )  # fmt: skip
+
+    def _inherited(self, violation: Violation) -> bool:
+        """Whether the step breaks nothing that was not broken before it: then it was not this update that broke it."""
+        state = self.found.store.state(violation.state)
+        return all(was_false(failing, state) for failing in violation.failing)
+
+    def _not_judged(self) -> Result:
+        """Where every illegal step starts in a state that is infeasible already: the fault is of the start, and nothing is shown."""
+        count = plural(sum(v.count for v in self.found.violations), "step")
+        detail = f"not judged from infeasible states: {count} would break only what is false from the start (see feasibility)"
+        return Result("legality", Verdict.UNKNOWN, Assurance.NONE, detail, engine=engine(self.found))
 
     def _steps(self, violation: Violation) -> tuple[int, ...]:
         return self.found.store.path(violation.state).updates
@@ -76,6 +93,8 @@ class Sections:
         after = successor(self.system.updates[violation.update], state)
         reasons: list[Reason] = []
         for failing in violation.failing:
+            if was_false(failing, state):
+                continue
             where = after if failing.phase in {Phase.AFTER, Phase.FEASIBILITY} else state
             reasons.extend(reasons_of(self.system, failing.clause, where))
         return tuple(reasons[:4])
@@ -95,9 +114,9 @@ class Sections:
         always = [n for n in names if by_schema[n] and not self.found.passed.get(n)]
         said = ", ".join(f"by {label} {count:,}" for label, count in refused.most_common())
         detail = f"{len(always)}/{len(names)} refused · {plural(sum(refused.values()), 'occurrence')}" + (f": {said}" if said else "")
-        passed = {n: c for n, c in self.found.passed.items() if c}
-        if passed:
-            detail += " · passed: " + ", ".join(f"{n} {c:,}" for n, c in passed.items())
+        passes = [f"{n} passes in {c:,} of {c + by_schema[n]:,} occurrences" for n, c in self.found.passed.items() if c]
+        if passes:
+            detail = "; ".join([f"{len(always)} of {len(names)} always refused", *passes])
         yield exhaustive(self.found, "faults", detail)
 
     def let_through(self) -> Iterator[Result]:
@@ -151,9 +170,12 @@ class Sections:
         state = self.found.store.state(first)
         here = [clauses[i] for where, i, _ in sorted(bad) if where == first]
         counts = ", ".join(f"{clauses[i].label} in {plural(count, 'state')}" for _, i, count in sorted(bad))
+        run = run_to(self.found, first)
+        if kind == FEASIBILITY and not run.steps:
+            counts = f"{'an' if run.initial else 'the'} initial state is not feasible: {counts}"
         reasons = tuple(r for clause in here for r in reasons_of(self.system, clause, state))[:4]
         return Result(
-            name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, counts, here[0].spans[0] if here[0].spans else None, run_to(self.found, first),
+            name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, counts, here[0].spans[0] if here[0].spans else None, run,
             reasons, engine(self.found), seconds=self.found.seconds,
         )  # fmt: skip
 
@@ -223,16 +245,9 @@ class Sections:
         detail = f"{count} where nothing productive can follow and neither Acc, Rej nor Stuck holds"
         yield Result(
             "dead ends", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, None,
-            run_to(self.found, ends.first), self._blocked(ends.first), engine(self.found),
+            run_to(self.found, ends.first), why_no_end(self.system, self.found.store.state(ends.first)), engine(self.found),
             repair=said, seconds=self.found.seconds,
         )  # fmt: skip
-
-    def _blocked(self, number: int) -> tuple[Reason, ...]:
-        """Why the dead end is no end: the clauses that fail of Acc or of Rej, whichever is nearer (Acc where neither is)."""
-        state = self.found.store.state(number)
-        ends = [[c for c in clauses if not _holds(c, state)] for clauses in (self.system.accept, self.system.reject) if clauses]
-        nearest = min(ends, key=len, default=[])
-        return tuple(r for clause in nearest for r in reasons_of(self.system, clause, state))[:2]
 
     def finality(self) -> Result | None:
         found = self.found.finality
@@ -240,19 +255,3 @@ class Sections:
             return None
         changed = ", ".join(f"{c.label} of {c.instance}" for c in found.changed)
         return Result("finality", Verdict.VIOLATED, Assurance.EXHAUSTIVE, changed, None, run_of_finality(self.system, found))
-
-
-def _holds(clause: Clause, state: tuple[int, ...]) -> bool:
-    from icore_kernel.meaning import scalar
-
-    return bool(scalar.evaluate(clause.formula, state))
-
-
-def repair_of(violation: Violation, schema: str) -> str:
-    """What usually repairs a violation of this kind, said plainly."""
-    phases = {f.phase for f in violation.failing}
-    if Phase.RANGE in phases:
-        return f"strengthen the guard of {schema}, or widen the field that it writes"
-    if phases & {Phase.AFTER, Phase.FEASIBILITY}:
-        return f"let {schema} issue the evidence that is missing, or require in its guard what that evidence rests on"
-    return f"let the declared issuer do {schema}, or name its actor in `revocable by`"

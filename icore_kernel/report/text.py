@@ -47,10 +47,13 @@ def report_lines(report: Report, strict: bool = False, sought: bool = True) -> I
             yield _row(result, width)
     if sought:
         yield from _vacuity(report, width)
+    printed: list[tuple[Run, str]] = []
     for result in report.results:
         if result.verdict is Verdict.VIOLATED:
             yield line()
-            yield from _violated(result)
+            yield from _violated(result, next((name for run, name in printed if run == result.run), ""))
+            if result.run is not None:
+                printed.append((result.run, result.name))
     yield line()
     yield _last(report, strict)
 
@@ -116,12 +119,13 @@ def _note(finding: Finding) -> str:
     return f"{finding.message}{where}{allowed}"
 
 
-def _violated(result: Result) -> Iterator[Line]:
+def _violated(result: Result, same: str = "") -> Iterator[Line]:
+    """`same`: the result above that was printed with the same run."""
     where = f" · {place(result.span)}" if result.span else ""
     yield line(Piece(f"violated: {result.name}", Part.BAD), where)
     if result.run is not None:
         yield line()
-        yield from run_lines(result.run)
+        yield from [line(f"  the same run as for `{same}`")] if same and result.run.steps else run_lines(result.run)
     if result.fork is not None:
         yield line()
         yield from fork_lines(result.fork)

@@ -1,0 +1,56 @@
+"""What usually repairs an illegal step, said plainly."""
+
+from __future__ import annotations
+
+from icore_kernel.explore.judge import successor
+from icore_kernel.explore.model import Failing, Phase, State, Violation
+from icore_kernel.meaning import scalar
+from icore_kernel.system import Clause, Field, System
+from icore_kernel.terms.node import Term, variables
+
+
+def was_false(failing: Failing, before: State) -> bool:
+    """Of a clause of feasibility: whether it was false before the step already, so that the step did not break it."""
+    return failing.phase is Phase.FEASIBILITY and not scalar.evaluate(failing.clause.formula, before)
+
+
+def repair_of(system: System, violation: Violation, before: State) -> str:
+    """Of the clauses that the step breaks: evidence to issue where some is missing, evidence to withdraw where there is too much."""
+    schema = violation.schema
+    broken = [failing for failing in violation.failing if not was_false(failing, before)]
+    if any(failing.phase is Phase.RANGE for failing in broken):
+        return f"strengthen the guard of {schema}, or widen the field that it writes"
+    behind = [failing.clause for failing in broken if failing.phase in {Phase.AFTER, Phase.FEASIBILITY}]
+    if not behind:
+        return f"let the declared issuer do {schema}, or name its actor in `revocable by`"
+    after = successor(system.updates[violation.update], before)
+    surplus: dict[str, None] = {}
+    missing = False
+    for clause in behind:
+        for term in _failing(clause, after):
+            too_much = surplus_of(system, term, after)
+            missing = missing or not too_much
+            if too_much:
+                surplus[" or ".join(field.name for field in too_much)] = None
+    said = f"let {schema} issue the evidence that is missing, or require in its guard what that evidence rests on" if missing else ""
+    if not surplus:
+        return said
+    withdraw = f"revoke or supersede {', '.join(surplus)} where {schema} happens"
+    return f"{said}; {withdraw}" if said else withdraw
+
+
+def surplus_of(system: System, term: Term, state: State) -> list[Field]:
+    """The certificates that are active in the state and without which, each alone, the formula would hold: evidence too much."""
+    found: list[Field] = []
+    for variable in variables(term):
+        field = system.fields[variable.index]
+        if field.kind == "certificate" and field.domain.show(state[field.index]) == "active":
+            absent = (*state[: field.index], field.domain.lo, *state[field.index + 1 :])
+            if scalar.evaluate(term, absent):
+                found.append(field)
+    return found
+
+
+def _failing(clause: Clause, state: State) -> list[Term]:
+    """The instances of a clause that fail in the state; the whole where it was not split."""
+    return [term for _, term in clause.instances if not scalar.evaluate(term, state)] or [clause.formula]
