@@ -78,12 +78,22 @@ def test_counts_name_what_never_fires_and_what_is_always_refused(run: Run) -> No
     assert re.search(r"^  update +occurs +committable +steps$", out, re.MULTILINE)
     assert re.search(r"^  assign +2 +1 +1$", out, re.MULTILINE), "both agents may try, the writer alone is feasible"
     assert "\n  always refused: finish.careless, finish.untruthful\n" in out
+    assert "\n  never fires: assign(reader, page), finish(reader, page), give_up(reader, page) (3 of 8 occurrences)\n" in out
+    assert "2 agents · 1 obligation · 5 updates (8 occurrences)" in run("check", "mine.icore")[1].splitlines()[0]
     assert re.search(r"^complete · [\d.]+ s · [\d,]+ states/s · [\d.]+ MB at most · engine python$", out, re.MULTILINE)
     record = json.loads(run("explore", "mine.icore", "--format", "json")[1])
     assert record["never_fired"] == ["finish.careless", "finish.untruthful"]
     assert (record["mode"], record["stopped"]) == ("audited", None)
     assert record["peak_memory"] > 10**6
     assert_described(record)
+
+
+def test_of_many_ground_updates_that_never_fire_eight_are_named(run: Run, tmp_path: Path) -> None:
+    """Twelve bindings: x goes from 1 to 2 and back, and would stay where it never is."""
+    text = "input x { at: 1..12 = 1 }\nupdate up(i: 1..12) by environment { when x.at == i set x.at := if i <= 2 then 3 - i else i }\n"
+    (tmp_path / "many.icore").write_text(f"language 1\npackage Many\n{text}", encoding="utf-8")
+    named = ", ".join(f"up({i})" for i in range(3, 11))
+    assert f"\n  never fires: {named} and 2 more (10 of 12 occurrences)\n" in run("explore", "many.icore")[1]
 
 
 def test_a_stopped_search_does_not_say_never(run: Run) -> None:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from icore_kernel.explore.simulate import Simulation
 
 
+NAMED = 8
+"""So many ground updates that never fire are named; of more, the number is said."""
+
+
 def by_schema(system: System, coverage: Sequence[Coverage]) -> dict[str, Coverage]:
     """Coverage summed over the ground updates of each schema; those that no binding can enable are there with nothing."""
     found: dict[str, Coverage] = {}
@@ -67,15 +71,17 @@ def _coverage(system: System, coverage: Sequence[Coverage], sure: bool) -> Itera
     faults = {update.schema for update in system.updates if update.kind is Kind.FAULT}
     refused = [name for name, c in schemas.items() if name in faults and c.enabled and not c.committed]
     silent = [name for name, c in schemas.items() if not c.committed and name not in refused]
-    ground = [update for update, c in zip(system.updates, coverage, strict=True) if not c.committed and update.schema not in faults]
-    others = sum(1 for update in ground if update.schema not in silent)
+    ordinary = [(update, c) for update, c in zip(system.updates, coverage, strict=True) if update.schema not in faults]
+    others = [update.name for update, c in ordinary if not c.committed and update.schema not in silent]
     word = "never fires" if sure else "did not fire"
     if refused:
         yield line(f"  {'always refused' if sure else 'refused'}: {', '.join(refused)}")
     if silent:
         yield line(f"  {word}: ", Piece(", ".join(silent), Part.UNSURE))
     if others:
-        yield line(f"  {word}: {number(others, 'other ground update')} of {len(system.updates):,}")
+        more = f" and {len(others) - NAMED:,} more" if len(others) > NAMED else ""
+        where = f" ({len(others):,} of {number(len(ordinary), 'occurrence')})"
+        yield line(f"  {word}: ", Piece(", ".join(others[:NAMED]), Part.UNSURE), more + where)
 
 
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[Line]:
