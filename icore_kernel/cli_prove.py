@@ -81,6 +81,9 @@ def proof_lines(proof: Proof, written: int | None = None) -> Iterator[Line]:
     lines = list(report_lines(proof.report, sought=False))
     yield from lines[:-2]
     yield from _induction_lines(proof)
+    if proof.not_asked:
+        yield line()
+        yield line(Piece("not asked here, but by icore check: ", Part.DIM), Piece(", ".join(proof.not_asked), Part.DIM))
     if written is not None:
         yield line()
         yield line(f"  certificate: {written:,} obligations")
@@ -149,6 +152,7 @@ def proof_record(proof: Proof, settings: Mapping[str, str], written: int | None)
     ]
     bounded = proof.bounded
     record["bounded"] = None if bounded is None else {"depth": bounded.depth, "seconds": bounded.seconds, "reason": bounded.reason or None}
+    record["not_asked"] = list(proof.not_asked)
     record["certificate"] = written
     return record
 

@@ -224,6 +224,7 @@ def test_the_command_line_says_it_in_text_and_in_json(icore: Icore) -> None:
     said = icore("prove", file, "--format", "json")
     record = json.loads(said.stdout)
     assert record["schema"] == "icore.prove/1" and record["verdict"] == "proved" and record["exit_status"] == 0
+    assert record["not_asked"][-2:] == ["dead ends", "run answered"] and "not asked here" in text.stdout
     pairs = record["lemma_2"]["pairs"]
     assert len(pairs) == 341 and {p["answer"] for p in pairs} == {"untouched", "proved", "strengthened"}
     assert {i["name"] for i in record["invariants"]} == {"soundness", "merged_as_seen", "four_eyes"}

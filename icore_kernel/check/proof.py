@@ -65,6 +65,14 @@ class Proof:
     report: Report
 
     @property
+    def not_asked(self) -> tuple[str, ...]:
+        """What `check` decides and no proof by steps does: the package may fail there, whatever is proved here."""
+        system = self.loaded.system
+        asked = {i.name for i in self.invariants}
+        names = [p.name for p in system.properties if p.name not in asked]
+        return (*names, *(("dead ends",) if system.has_obligations else ()), *(f"run {s.name}" for s in system.scenarios))
+
+    @property
     def known(self) -> tuple[Term, ...]:
         """What is proved of every reachable state, beside the invariants; empty where feasibility is not."""
         return (*self.steps.feasible, *self.facts.lemmas) if self.facts.closed else ()
