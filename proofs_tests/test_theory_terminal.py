@@ -228,3 +228,28 @@ def test_a_success_that_could_not_be_otherwise_is_found(theory: Path) -> None:
     assert found == {("accept_unreachable", ""), ("reject_unreachable", ""), ("uncovered_root", "r"), ("never_valid", "never")}
     rootless = HOPELESS.replace("starts open, required", "latent, required")
     assert ("empty_roots", "") in {(f.kind, f.subject) for f in api.check(load_text(rootless, theory)).findings}
+
+
+ERRAND = """language 1
+package Errand "1.0"
+agents { ana }
+input request
+obligation type Item {}
+obligations { r: Item starts ready, required  step: Item starts ready  errand: Item starts ready }
+relation part(Obligation, Obligation) contributes coverage
+part = r -> step
+certificate asked(w: Item) { issuer environment premises request claims node(w), status(w) is ready starts active }
+update touch operation certify by ana { view global when active(asked(r)) }
+"""
+
+
+def test_work_that_serves_no_root_is_found(theory: Path) -> None:
+    """A root serves itself, its parts serve it; nothing else does. Where nothing is required there is nothing to serve."""
+
+    def idle(text: str) -> list[str]:
+        return [f.subject for f in api.check(load_text(text, theory)).findings if f.kind == "serves_no_root"]
+
+    assert idle(ERRAND) == ["errand"]
+    assert idle(ERRAND.replace("r -> step", "r -> step, r -> errand")) == []
+    assert idle(ERRAND.replace("part = r -> step", "")) == ["step", "errand"]
+    assert idle(ERRAND.replace("starts ready, required", "starts ready")) == []

@@ -45,7 +45,7 @@ from icore_dsl.syntax import (
 
 FINDINGS = (
     "vacuous", "never_fires", "never_valid", "antecedent", "unread_invariant", "accept_unreachable", "reject_unreachable", "uncovered_root",
-    "empty_roots", "never_refused", "passes", "not_final", "dead_end", "no_start", "no_fork",
+    "empty_roots", "serves_no_root", "never_refused", "passes", "not_final", "dead_end", "no_start", "no_fork",
 )  # fmt: skip
 STANDING = ("legality", "soundness", "faults", "feasibility", "termination", "settlement", "order stability", "reports", "definedness")
 """Results that every check may print, whatever the properties are called."""

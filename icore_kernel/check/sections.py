@@ -66,7 +66,9 @@ class Sections:
         total = Counter[str]()
         for violation in violations:
             total[f"{violation.schema} breaks {violation.label}"] += violation.count
-        detail = ", ".join(f"{what} ({n:,})" for what, n in total.most_common(3))
+        shown = f"{shortest.schema} breaks {shortest.label}"  # what the run below is about comes first
+        others = [(what, n) for what, n in total.most_common(3) if what != shown]
+        detail = ", ".join(f"{what} ({n:,})" for what, n in [(shown, total[shown]), *others][:3])
         update = self.system.updates[shortest.update]
         yield Result(
             "legality", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, update.span, run_of_violation(self.found, shortest),
@@ -75,9 +77,10 @@ class Sections:
         )  # fmt: skip
 
     def _inherited(self, violation: Violation) -> bool:
-        """Whether the step breaks nothing that was not broken before it: then it was not this update that broke it."""
+        """Whether what it is said to break was broken before the step: then it was not this update that broke it."""
         state = self.found.store.state(violation.state)
-        return all(was_false(failing, state) for failing in violation.failing)
+        broken = [failing for failing in violation.failing if failing.clause.label == violation.label]
+        return bool(broken) and all(was_false(failing, state) for failing in broken)
 
     def _not_judged(self) -> Result:
         """Where every illegal step starts in a state that is infeasible already: the fault is of the start, and nothing is shown."""

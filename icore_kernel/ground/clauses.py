@@ -132,6 +132,7 @@ MESSAGES = {
     "reject_unreachable": "Reject holds in no reachable state",
     "uncovered_root": "this required root is discharged in no reachable state",
     "empty_roots": "no reachable state has an effective root",
+    "serves_no_root": "this work serves no required root in any reachable state: until it is settled nothing is asked of it",
     "never_valid": "this certificate is valid in no reachable state",
 }
 
