@@ -69,7 +69,7 @@ class Asked:
     @property
     def seeks_findings(self) -> bool:
         """Findings are about the audited system as a whole."""
-        return self.unaudited is False and not self.only
+        return self.unaudited is False
 
 
 class Wrong(Exception):

@@ -55,12 +55,14 @@ def check(
     graph = OnGraph(loaded, plan, exploration, rules)
     results = _results(loaded, sections, exploration, mode, lambda prop: _decide(prop, graph, reductions, exploration))
     chosen = _chosen(results, only, loaded)
-    notes = findings(system, exploration, places(loaded), graph.findings) if isinstance(mode, Audited) and not only else ()
+    notes = findings(system, exploration, places(loaded), graph.findings) if isinstance(mode, Audited) else ()
+    if only:
+        notes = tuple(note for note in notes if note.subject in only or note.kind == "no_start")
     return Report(
         file=str(loaded.path),
         package=system.name,
         version=system.version,
-        results=tuple(_expected(r, system) for r in chosen),
+        results=(*(_expected(r, system) for r in chosen), *(() if only or mode != Audited() else _unmet(results, system))),
         findings=notes,
         obligations=tuple(sections.obligations),
         space={**space_of(exploration), "reduction": said_of(reductions, exploration)},
@@ -140,12 +142,28 @@ def _chosen(results: list[Result], only: Sequence[str], loaded: Loaded) -> list[
     for name in only:
         if name not in names:
             raise UsageError(f"{loaded.package.name} has no property {name!r}; there are: {', '.join(names)}")
-    return [r for r in results if r.name in only]
+    # Illegal updates are not followed, so what is said of the space is said without them: that may not go unseen.
+    return [r for r in results if r.name in only or (r.name == "legality" and r.verdict is Verdict.VIOLATED)]
+
+
+def _unmet(results: Sequence[Result], system: System) -> list[Result]:
+    """What the file expects to be violated and nothing was checked of."""
+    names = {_declared(r.name) for r in results}
+    return [
+        Result(name, Verdict.VIOLATED, Assurance.STATIC, "the file expects a violation, and nothing of this name was checked")
+        for name in system.expect_violated
+        if name not in names
+    ]
+
+
+def _declared(name: str) -> str:
+    """A result's name as declarations say it: a scenario's result is called `run NAME`."""
+    return name.removeprefix("run ")
 
 
 def _expected(result: Result, system: System) -> Result:
     """`expect violated NAME`: a teaching file's violation is what should be there, its absence is what should not."""
-    if result.name not in system.expect_violated:
+    if _declared(result.name) not in system.expect_violated:
         return result
     if result.verdict is Verdict.VIOLATED:
         detail = f"violated, as the file expects · {result.detail}" if result.detail else "violated, as the file expects"
