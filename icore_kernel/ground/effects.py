@@ -62,7 +62,11 @@ class Draft:
     retracted: dict[Element, Term] = field(default_factory=dict)
     established: dict[Element, Term] = field(default_factory=dict)
     fits: list[Term] = field(default_factory=list)
-    """Elements put into a set field are among those it may hold."""
+    """Elements put into a set field are among those it may hold; no slot is given two values at once."""
+    block: str = ""
+    """What kind of plain statement is being applied (`simultaneous`); empty under a `for`, and once the statements are over."""
+    plain: dict[tuple[str, Key], list[tuple[Term, Value]]] = field(default_factory=dict)
+    """What plain statements wrote so far, each under its condition."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -85,9 +89,13 @@ class Effects:
         actor, agent = self._actor(variation.decl, env)
         element = Element("Update", instance_name(variation.schema, env.values()), number)
         draft = Draft(element, variation, env, actor, agent, when, requires)
-        for item in variation.items:
+        for place, item in enumerate(variation.items):
+            if place == variation.kept:
+                draft.plain.clear()  # a fault's statements stand in place of those they vary
+            draft.block = "" if item.loops else simultaneous(item.statement)
             for inner, condition in self._conditioned(item.loops, env):
                 self._apply(draft, item.statement, inner, condition)
+        draft.block = ""
         self._evidence(draft)
         writes, defined = self._codes(draft)
         kind = Kind.FAULT if variation.fault else Kind.ENVIRONMENT if actor == ENVIRONMENT else Kind.ORDINARY
@@ -127,14 +135,25 @@ class Effects:
 
     # ---- one statement ---------------------------------------------------------------------------------------------
     def _put(self, draft: Draft, key: Key, value: Value, condition: Term) -> None:
-        """A later statement overrides an earlier one where its condition holds."""
+        """A later `for` overrides what stands before it, where its condition holds; two plain statements must agree."""
         if not self.slots.has(key):
             return
+        if draft.block:
+            self._agree(draft, key, value, condition)
         before = draft.writes[key] if key in draft.writes else self.slots.value(key)
         draft.writes[key] = self.alg.choose(condition, value, before)
         carrier = key[:2] if key[0] == "signature" else key
         for assertion in self.evidence.carried.get(carrier, ()):
             self._note(draft.established, assertion, condition)
+
+    def _agree(self, draft: Draft, key: Key, value: Value, condition: Term) -> None:
+        """All writes of a block happen at once: the occurrence is undefined where two give one slot different values."""
+        bank = self.alg.bank
+        before = draft.plain.setdefault((draft.block, key), [])
+        for other, given in before:
+            same = self.alg.boolean(self.alg.equal(given, value))
+            draft.fits.append(bank.implies(bank.and_(other, condition), same))
+        before.append((condition, value))
 
     def _note(self, table: dict[Element, Term], element: Element, condition: Term) -> None:
         table[element] = self.alg.bank.or_(table.get(element, self.alg.bank.false), condition)
@@ -314,6 +333,19 @@ class Effects:
         for each in draft.issued:
             visit(each)
         return list(found)
+
+
+def simultaneous(statement: s.SetField | s.Effect) -> str:
+    """Statements of one kind write the same things, so that two of them may collide; `set z.f` refines what `emit z` writes."""
+    if isinstance(statement, s.SetField):
+        return "set"
+    match statement.kind:
+        case "relate" | "unrelate":
+            return "relation"
+        case "create" | "report":
+            return statement.kind
+        case _:
+            return "evidence"
 
 
 def on_clock(decl: s.CertificateDecl, clock: str, universe: Universe) -> bool:

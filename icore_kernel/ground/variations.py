@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from icore_dsl import syntax as s
 
@@ -29,6 +29,8 @@ class Variation:
     requires: tuple[s.Expr, ...]
     items: tuple[Item, ...]
     span: s.Span
+    kept: int = 0
+    """How many items come before those of a fault variant's own text."""
 
 
 def variations(decl: s.UpdateDecl) -> Iterator[Variation]:
@@ -40,7 +42,9 @@ def variations(decl: s.UpdateDecl) -> Iterator[Variation]:
         yield _variation(decl, name, decl.name if decl.is_fault else "", body, decl.span)
     for variant in (x for x in decl.body if isinstance(x, s.Variant)):
         base = bases[0][1]
-        yield _variation(decl, f"{decl.name}.{variant.name}", variant.name, _replaced(base, variant.body), variant.span)
+        body = _replaced(base, variant.body)
+        made = _variation(decl, f"{decl.name}.{variant.name}", variant.name, body, variant.span)
+        yield replace(made, kept=len(made.items) - len(tuple(_items(variant.body, ()))))
 
 
 def _variation(decl: s.UpdateDecl, schema: str, fault: str, body: list[s.Statement], span: s.Span) -> Variation:
