@@ -232,14 +232,14 @@ class Effects:
         self._put(draft, ("artifact", element), ARTIFACT[2], self.alg.bank.and_(condition, live))
 
     def _fill(self, draft: Draft, element: Element, kind: str, effect: s.Effect, env: Env, condition: Term) -> None:
-        """Fields given in braces; the others get their domain's first value (a set: empty)."""
+        """Fields given in braces; the others get what they start with: their default, or their domain's first value (a set: empty)."""
         given = {a.name: self.ev.value(a.value, env, False) for a in effect.values}
         for key in self.slots.keys_of(kind, element):
             name = str(key[2])
-            if len(key) == 4:
-                value: Value = self.alg.member(element_of(key), given[name]) if name in given else False
-            else:
-                value = given[name] if name in given else self.slots.known[key].values[0]
+            slot = self.slots.known[key]
+            value: Value = slot.values[0] if isinstance(slot.initial, Free) else slot.initial
+            if name in given:
+                value = self.alg.member(element_of(key), given[name]) if len(key) == 4 else given[name]
             self._put(draft, key, value, condition)
         for name, value in given.items():
             self._contained(draft, self.slots.parts((kind, element, name)), value, condition)

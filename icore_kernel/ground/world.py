@@ -88,7 +88,7 @@ class _World:
         for element, instance in self.u.artifacts.items():
             self.slots.declare(Slot(("artifact", element), element.name, ARTIFACT, ARTIFACT[0]))
             for f in essential(self.u.slots[instance.schema].fields):
-                self._field(("afield", element, f.name), f"{element.name}.{f.name}", f.sort, None)
+                self._field(("afield", element, f.name), f"{element.name}.{f.name}", f.sort, self._default(f))
 
     def certificate(self, element: Element, evidence: Evidence) -> None:
         instance = self.u.certificates[element]
@@ -97,12 +97,15 @@ class _World:
         states = lifecycle(delay_of(decl, self.ev))
         self.slots.declare(Slot(("certificate", element), element.name, states, states[-3] if starts else states[0]))
         for f in essential(decl.fields):
-            self._field(("cfield", element, f.name), f"{element.name}.{f.name}", f.sort, None)
+            self._field(("cfield", element, f.name), f"{element.name}.{f.name}", f.sort, self._default(f))
         for number, premise in enumerate(evidence.premises_of[element]):
             if premise.captured:
                 self._flag(("captured", element, number), f"{element.name} premise {number + 1}", starts)
         for assertion in dict.fromkeys(c.assertion for c in evidence.claims_of[element]):
             self._flag(("under", element, assertion), f"{assertion.name} rests on {element.name}", starts)
+
+    def _default(self, f: s.FieldDecl) -> Value:
+        return None if f.default is None else self.ev.static(f.default, {})
 
     def _flag(self, key: tuple[object, ...], name: str, initial: bool) -> None:
         self.slots.declare(Slot(key, name, (False, True), initial, False))
