@@ -5,6 +5,7 @@
 # expect: refused forge by definition 6(ii) 16         refusals of a schema, by the clause that is named first
 # expect: passed silent 2                              occurrences of a fault that nothing refuses
 # expect: violated legality, dead ends                 results that are violated; every other one must hold or be proved
+# expect: unknown legality                            results that are not decided: illegal steps, all from a start that is infeasible
 # expect: finding never_refused silent                 a finding that is due
 """
 
@@ -53,12 +54,14 @@ def test_counts_and_verdicts_are_those_computed_by_hand(path: Path) -> None:
     assert any(COUNT.search(what) for _, what in expected)
     plain = api.load(path)
     exploration = explore(plain.system, make_plan(plain.system, plain.bank).watchlist)
-    violated: set[str] = set()
+    other: dict[str, Verdict] = {}
     refused: dict[tuple[str, str], int] = {}
     findings: set[tuple[str, str]] = set()
     for settings, what in expected:
         if what.startswith("violated "):
-            violated.update(name.strip() for name in what.removeprefix("violated ").split(","))
+            other.update((name.strip(), Verdict.VIOLATED) for name in what.removeprefix("violated ").split(","))
+        elif what.startswith("unknown "):
+            other[what.removeprefix("unknown ")] = Verdict.UNKNOWN
         elif match := re.fullmatch(r"refused (\S+) by (.+) ([0-9]+)", what):
             refused[match[1], match[2]] = int(match[3])
         elif match := re.fullmatch(r"passed (\S+) ([0-9]+)", what):
@@ -73,9 +76,7 @@ def test_counts_and_verdicts_are_those_computed_by_hand(path: Path) -> None:
     if refused:
         assert dict(exploration.refusals) == refused
     report = api.check(plain)
-    assert {r.name: r.verdict for r in report.results if r.verdict not in (Verdict.HOLDS, Verdict.PROVED)} == dict.fromkeys(
-        violated, Verdict.VIOLATED
-    )
+    assert {r.name: r.verdict for r in report.results if r.verdict not in (Verdict.HOLDS, Verdict.PROVED)} == other
     assert findings <= {(f.kind, f.subject) for f in report.findings}
 
 

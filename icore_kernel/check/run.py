@@ -143,7 +143,12 @@ def _chosen(results: list[Result], only: Sequence[str], loaded: Loaded) -> list[
         if name not in names:
             raise UsageError(f"{loaded.package.name} has no property {name!r}; there are: {', '.join(names)}")
     # Illegal updates are not followed, so what is said of the space is said without them: that may not go unseen.
-    return [r for r in results if r.name in only or (r.name == "legality" and r.verdict is Verdict.VIOLATED)]
+    return [r for r in results if r.name in only or (r.name == "legality" and _breaks_off(r))]
+
+
+def _breaks_off(legality: Result) -> bool:
+    """Whether there are illegal updates: they are a violation, or not judged where the start is infeasible."""
+    return legality.verdict is Verdict.VIOLATED or (legality.verdict is Verdict.UNKNOWN and legality.assurance is Assurance.NONE)
 
 
 def _unmet(results: Sequence[Result], system: System) -> list[Result]:
