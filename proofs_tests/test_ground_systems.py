@@ -233,3 +233,23 @@ invariant there: present(part[pick.i]) iff pick.i in 1..2
     report = api.check(loaded, only=("numbers", "truths", "work", "there"))
     assert explore(loaded.system).states == 4
     assert [r.verdict.value for r in report.results] == ["holds"] * 4
+
+
+# ---- sizes ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        ("input z { v: 0..10000000000 = 0 }", ":2:", "10,000,000,001 values"),
+        ("artifact z(i: 1..10000000000)", ":2:", "10,000,000,000 values"),
+        ("artifact z(i: 1..1000, j: 1..1000)", ":2:", "z would have 1,000,000 members"),
+        ("obligation type T {}\nobligations { t[i: 1..100000]: T starts ready }", ":3:", "100,000 obligations"),
+        ("clock k 0..10000000000", ":2:", "10,000,000,001 values"),
+        ("input z { v: bool = true }\nupdate u(i: 1..1000, j: 1..1000) { set z.v := i == j }", ":3:", "1,000,000 occurrences"),
+        ("input z { v: bool = true }\nupdate u { for i in 1..10000000000 { set z.v := i == 1 } }", ":3:", "10,000,000,000 values"),
+        ("input z { v: bool }\ninvariant q: forall i in 1..10000000000: z.v or i > 0", ":3:", "10,000,000,000 values"),
+    ],
+)
+def test_what_is_too_large_is_refused_before_it_is_expanded(tmp_path: Path, text: str, place: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        load(tmp_path, text)
+    assert said in str(refused.value) and place in str(refused.value)

@@ -28,9 +28,6 @@ from icore_kernel.ground.world import declare
 from icore_kernel.system import GroundUpdate, Kind, System
 from icore_kernel.terms.term import TermBank
 
-MOST_OBLIGATIONS = 2_000
-MOST_OCCURRENCES = 200_000
-
 Occurrence = tuple[Variation, dict[str, Value]]
 
 
@@ -49,7 +46,6 @@ def ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[s
     algebra = Algebra(bank)
     decls = declarations(package, libraries)
     universe, evaluator = build(package, decls, theory, settings, algebra)
-    _bounded(universe)
     evidence = gather(universe, evaluator, covering(universe))
     slots = Slots(algebra)
     declare(universe, evaluator, evidence, slots)
@@ -102,11 +98,6 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _bounded(universe: Universe) -> None:
-    if len(universe.works) > MOST_OBLIGATIONS:
-        raise GroundingError(f"{len(universe.works)} obligations: this version grounds at most {MOST_OBLIGATIONS}")
-
-
 def covering(universe: Universe) -> dict[Element, list[Element]]:
     """obligation -> the required roots it may cover, itself if it is one: a superset of Cov that needs no state."""
     before: dict[Element, set[Element]] = {e: set() for e in universe.works}
@@ -150,8 +141,6 @@ def _updates(primitives: Primitives) -> tuple[list[tuple[Element, GroundUpdate]]
         if variation.schema not in waits:
             waits[variation.schema] = mentions(variation, late)
         (late_ones if waits[variation.schema] else early_ones).append((variation, env))
-        if len(early_ones) + len(late_ones) > MOST_OCCURRENCES:
-            raise GroundingError(f"more than {MOST_OCCURRENCES} occurrences of updates: too many to ground")
     found: list[tuple[Element, GroundUpdate]] = []
     schemas: dict[str, bool] = {}
     facts_of: dict[Element, UpdateFacts] = {}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise, product
+from math import prod
 
 from icore_dsl import syntax as s
 from icore_kernel.ground.evaluate import Evaluator
+from icore_kernel.ground.limits import MOST_MEMBERS, MOST_OBLIGATIONS, TooLarge, numbers
 from icore_kernel.ground.universe import Function, Instance, Universe, Work, instance_name, parameters
 from icore_kernel.ground.values import Algebra, Element, GroundingError, SetValue, Value, show_value
 
@@ -111,7 +113,11 @@ class _Builder:
         if not isinstance(decl, s.ObligationsDecl):
             return
         for item in decl.items:
-            for key in [None] if item.index is None else self.domain(item.index.sort, {}):
+            keys = (None,) if item.index is None else self.domain(item.index.sort, {})
+            size = len(self.u.works) + len(keys)
+            if size > MOST_OBLIGATIONS:
+                raise TooLarge(f"{decl.span}: {size:,} obligations: this version grounds at most {MOST_OBLIGATIONS:,}")
+            for key in keys:
                 name = item.name if item.index is None else f"{item.name}[{show_value(key)}]"
                 element = Element("Obligation", name, len(self.u.works))
                 starts = item.starts or "open"
@@ -162,13 +168,14 @@ class _Builder:
                     self.u.names[decl.name] = element
 
     def _family(self, name: str, params: tuple[s.Param, ...], sort: str, start: int) -> Iterator[tuple[Element, dict[str, Value]]]:
-        for number, args in enumerate(self.arguments(params)):
+        domains = [self.domain(p.sort, {}) for p in params]
+        size = prod(map(len, domains))
+        if size > MOST_MEMBERS:
+            raise TooLarge(f"{params[0].span}: {name} would have {size:,} members: a family may have at most {MOST_MEMBERS:,}")
+        for number, args in enumerate(product(*domains)):
             element = Element(sort, instance_name(name, args), start + number)
             self.u.instances[name, args] = element
             yield element, dict(zip((p.name for p in params), args, strict=True))
-
-    def arguments(self, params: tuple[s.Param, ...]) -> Iterator[tuple[Value, ...]]:
-        return product(*(self.domain(p.sort, {}) for p in params))
 
     def relations(self, decl: s.Decl) -> None:
         if isinstance(decl, s.RelationDecl):
@@ -202,6 +209,7 @@ class _Builder:
         if isinstance(decl, s.ClockDecl):
             low, high = self.ev.static(decl.low, {}), self.ev.static(decl.high, {})
             if isinstance(low, Fraction) and isinstance(high, Fraction):
+                numbers(int(low), int(high), decl.span)
                 self.u.clocks[decl.name] = (int(low), int(high))
         elif isinstance(decl, s.UpdateDecl):
             self.u.updates.append(decl)
@@ -231,7 +239,7 @@ def domain_of(sort: s.Sort, evaluator: Evaluator, universe: Universe, env: Mappi
             low, high = evaluator.static(sort.low, env), evaluator.static(sort.high, env)
             if not isinstance(low, Fraction) or not isinstance(high, Fraction):
                 raise GroundingError(f"{sort.span}: not a range of integers")
-            return tuple(Fraction(n) for n in range(int(low), int(high) + 1))
+            return tuple(Fraction(n) for n in numbers(int(low), int(high), sort.span))
         case s.SortValues():
             return tuple(dict.fromkeys(evaluator.static(v, env) for v in sort.values))
         case s.SortOptional():

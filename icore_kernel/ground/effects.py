@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 from icore_dsl import syntax as s
 from icore_kernel.ground.build import domain_of
 from icore_kernel.ground.evaluate import Env, Evaluator
 from icore_kernel.ground.evidence import Evidence
 from icore_kernel.ground.footprint import footprint
+from icore_kernel.ground.limits import MOST_OCCURRENCES, TooLarge
 from icore_kernel.ground.primitives import Primitives, UpdateFacts
 from icore_kernel.ground.slots import Free, Key, Slots
 from icore_kernel.ground.targets import Targets, report_kind
@@ -28,9 +30,14 @@ ENVIRONMENT, MONITOR = "environment", "monitor"
 
 def bindings(universe: Universe, evaluator: Evaluator) -> Iterator[tuple[Variation, dict[str, Value]]]:
     """Every variation of every update at every binding of its parameters."""
+    total = 0
     for decl in universe.updates:
         domains = [domain_of(p.sort, evaluator, universe, {}) for p in decl.params]
-        for variation in variations(decl):
+        ways = list(variations(decl))
+        total += len(ways) * prod(map(len, domains))
+        if total > MOST_OCCURRENCES:
+            raise TooLarge(f"{decl.span}: with {decl.name}, {total:,} occurrences of updates: at most {MOST_OCCURRENCES:,} can be grounded")
+        for variation in ways:
             for args in product(*domains):
                 yield variation, dict(zip((p.name for p in decl.params), args, strict=True))
 

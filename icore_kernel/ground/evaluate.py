@@ -12,6 +12,7 @@ from typing import Protocol, assert_never
 
 from icore_dsl import syntax as s
 from icore_kernel.ground.fixpoint import unsettled
+from icore_kernel.ground.limits import numbers
 from icore_kernel.ground.universe import Function, Universe
 from icore_kernel.ground.values import Algebra, Element, GroundingError, SetValue, Value, is_static, show_value
 from icore_kernel.terms.node import Term
@@ -255,7 +256,7 @@ class Evaluator:
         lo, hi = self.value(low, env, theory), self.value(high, env, theory)
         if not isinstance(lo, Fraction) or not isinstance(hi, Fraction):
             raise GroundingError(f"{low.span}: the bounds of a range must not depend on the state")
-        return [Fraction(n) for n in range(int(lo), int(hi) + 1)]
+        return [Fraction(n) for n in numbers(int(lo), int(hi), low.span)]
 
     # ---- quantifiers -----------------------------------------------------------------------------------------------
     def _quantifier(self, expr: s.Quant, env: Env, theory: bool) -> Value:

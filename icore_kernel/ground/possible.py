@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from icore_dsl import syntax as s
 from icore_kernel.ground.build import domain_of
 from icore_kernel.ground.evaluate import Env, Evaluator
+from icore_kernel.ground.limits import TooLarge
 from icore_kernel.ground.universe import Universe
 from icore_kernel.ground.values import Element, GroundingError, Value
 
@@ -23,6 +24,8 @@ def loops(universe: Universe, evaluator: Evaluator, binders: tuple[s.Binder, ...
     try:
         values: list[Value] = [value for value, _ in evaluator.domain(first, None, env, False)]
         inside: tuple[s.Expr, ...] = ()
+    except TooLarge:
+        raise
     except GroundingError:
         values = members(universe, evaluator, first.domain, env)
         inside = (s.Binary("in", s.Name(first.name, first.span), first.domain, first.span),)
