@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from icore_dsl.mistakes import LanguageError, Mistake
+from icore_dsl.mistakes import MAX_DIGITS, LanguageError, Mistake
 from icore_dsl.parse import parse_formula, parse_text
 from icore_dsl.source import read_source
 from icore_dsl.syntax import ImportDecl, Module
@@ -83,6 +83,9 @@ def load(
 
     file = Path(path)
     given = dict(settings or {})
+    for name, text in given.items():
+        if len(text) > MAX_DIGITS:
+            raise UsageError(f"--set {name}: a value of {len(text):,} characters; at most {MAX_DIGITS:,} are read")
     package = read_module(file)
     modules = load_theory(theory)
     if theory is not None:

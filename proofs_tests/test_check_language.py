@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from icore_dsl.check import check, check_theory
+from icore_dsl.check_definitions import components
 from icore_dsl.constants import evaluate, shown_value
 from icore_dsl.mistakes import DECLARATIONS, NAMES, SORTS, Mistake, Row, table
 from icore_dsl.parse import parse_file, parse_text
@@ -123,6 +124,23 @@ def test_one_unknown_name_silences_its_consequences(theory: tuple[Module, ...]) 
         ("R001", 3, 68),
         ("S003", 4, 14),
     ]
+
+
+def test_circles_of_definitions_are_found_among_very_many(theory: tuple[Module, ...]) -> None:
+    chain = "".join(f"define f{n}: bool = {f'f{n - 1}' if n else 'true'}\n" for n in range(3000))
+    circle = "define a: bool = b and f2999\ndefine b: bool = c or f7\ndefine c: bool = a and b\ndefine d: bool = a\n"
+    least = "least p: bool = q or r\nleast q: bool = f3 and not p\nleast r: bool = not f4\n"
+    found = mistakes(f"language 1\npackage A\n{chain}{circle}{least}", "a.icore", theory)
+    assert [(m.code.text, m.span.line) for m in found if m.code.text.startswith("D")] == [("D017", 3003), ("D018", 3008)]
+    assert "defined in terms of itself: a -> b -> c -> a" in next(m.message for m in found if m.code.text == "D017")
+
+
+def test_components_are_those_that_lie_on_a_circle() -> None:
+    found = components({"a": ["b"], "b": ["c", "e"], "c": ["a"], "d": ["a", "d"], "e": [], "f": ["e"]})
+    assert set(found) == {"a", "b", "c", "d"}
+    assert found["a"] == found["b"] == found["c"] != found["d"]
+    long = {str(n): [str(n + 1)] for n in range(20_000)} | {"20000": ["0"]}
+    assert len(set(components(long).values())) == 1 and len(components(long)) == 20_001
 
 
 def test_theory_may_be_small() -> None:

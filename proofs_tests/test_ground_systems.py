@@ -115,6 +115,8 @@ def test_a_parameter_is_set_checked_and_required(tmp_path: Path) -> None:
     for settings in ({}, {"n": "7"}, {"n": "0"}, {"n": "2.5"}, {"n": "x"}, {"n": "3", "m": "4"}, {"n": "3", "k": "1"}):
         with pytest.raises((UsageError, api.InputError)):
             load(tmp_path, text, **settings)
+    with pytest.raises(UsageError, match="a value of 5,000 characters; at most 1,000 are read"):
+        load(tmp_path, text, n="3" * 5000)
 
 
 # ---- what grounding refuses ------------------------------------------------------------------------------------------------

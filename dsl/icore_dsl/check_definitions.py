@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from icore_dsl.found import Found
@@ -78,44 +78,100 @@ class Definitions:
             self.uses[name] = [] if isinstance(decl.body, TableBody) else list(uses(decl.body, 1, self.decls, hidden))
 
     def check(self) -> None:
+        every = components({name: [use.name for use in found] for name, found in self.uses.items()})
+        plain = {name for name, decl in self.decls.items() if decl.kind != "least"}
+        among_plain = components({name: [use.name for use in self.uses[name] if use.name in plain] for name in self.decls if name in plain})
         told: set[str] = set()
-        for name, decl in self.decls.items():
-            circle = self._back(name, name, decl.kind != "least")
-            if circle is None or name in told:
-                continue
-            members = [name, *(use.name for use in circle[:-1])]
-            if decl.kind != "least":
+        for name in self.decls:
+            if name not in plain:
+                if name in every:
+                    self._positively(name, every)
+            elif name in among_plain and name not in told:
+                circle = self._circle(name, among_plain)
+                members = [name, *(use.name for use in circle[:-1])]
                 told.update(members)
-                said = " -> ".join([name, *(use.name for use in circle)])
+                said = " -> ".join([*members, name])
                 hint = "only definitions that begin with `least` may be recursive"
                 self.found.add(D017, circle[0].span, f"`{name}` is defined in terms of itself: {said}", hint)
-            else:
-                self._positively(name, name, 1, set())
 
-    def _back(self, start: str, goal: str, plain: bool = False) -> list[Use] | None:
-        """A shortest way from one definition through uses to another; `plain`: only through definitions that are not `least`."""
-        ways: dict[str, list[Use]] = {}
-        queue: list[tuple[str, list[Use]]] = [(start, [])]
-        for at, way in queue:
+    def _circle(self, name: str, component: Mapping[str, int]) -> list[Use]:
+        """A shortest way from a member of a component through uses in it back to itself."""
+        came: dict[str, tuple[str, Use]] = {}
+        queue = [name]
+        for at in queue:
             for use in self.uses[at]:
-                if use.name == goal:
-                    return [*way, use]
-                if use.name not in ways and not (plain and self.decls[use.name].kind == "least"):
-                    ways[use.name] = [*way, use]
-                    queue.append((use.name, ways[use.name]))
-        return None
+                if use.name not in came and component.get(use.name) == component[name]:
+                    came[use.name] = (at, use)
+                    queue.append(use.name)
+            if name in came:
+                break
+        before, use = came[name]
+        way = [use]
+        while before != name:
+            before, use = came[before]
+            way.append(use)
+        return way[::-1]
 
-    def _positively(self, name: str, at: str, sign: int, seen: set[tuple[str, int]]) -> None:
+    def _positively(self, name: str, component: Mapping[str, int]) -> None:
         """Follows uses through plain definitions, which are only abbreviations, to least ones that lead back to `name`."""
-        for use in self.uses[at]:
+        seen: set[tuple[str, int]] = set()
+        ways = [(1, iter(self.uses[name]))]
+        while ways:
+            sign, rest = ways[-1]
+            use = next(rest, None)
+            if use is None:
+                ways.pop()
+                continue
             sense = sign * use.sign
+            if component.get(use.name) != component[name]:
+                continue
             if self.decls[use.name].kind != "least":
                 if (use.name, sense) not in seen:
                     seen.add((use.name, sense))
-                    self._positively(name, use.name, sense, seen)
-            elif sense != 1 and (use.name == name or self._back(use.name, name) is not None):
+                    ways.append((sense, iter(self.uses[use.name])))
+            elif sense != 1:
                 if sense == -1:
                     where = "under a negation (`not`, the left of `implies`, the `where` of `forall`)"
                 else:
                     where = "where more of it may also count against it (`iff`, `==`, `count`, an `if`)"
                 self.found.add(D018, use.span, f"`{name}` is a least definition and uses `{use.name}` {where}")
+
+
+def components(graph: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """The strongly connected component, by number, of each name that lies on a circle; names on none are left out.
+
+    Tarjan's algorithm in one pass with an explicit stack: chains of definitions may be longer than the interpreter's stack.
+    """
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    found: dict[str, int] = {}
+    done: set[str] = set()
+    open_names: list[str] = []
+    for root in graph:
+        if root in order:
+            continue
+        order[root] = low[root] = len(order)
+        open_names.append(root)
+        ways = [(root, iter(graph[root]))]
+        while ways:
+            at, rest = ways[-1]
+            following = next(rest, None)
+            if following is None:
+                ways.pop()
+                if ways:
+                    above = ways[-1][0]
+                    low[above] = min(low[above], low[at])
+                if low[at] == order[at]:
+                    members = [open_names.pop()]
+                    while members[-1] != at:
+                        members.append(open_names.pop())
+                    done.update(members)
+                    if len(members) > 1 or at in graph[at]:
+                        found.update(dict.fromkeys(members, order[at]))
+            elif following not in order:
+                order[following] = low[following] = len(order)
+                open_names.append(following)
+                ways.append((following, iter(graph[following])))
+            elif following not in done:
+                low[at] = min(low[at], order[following])
+    return found

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from icore_dsl.mistakes import MAX_MISTAKES, P007, P008, Mistake
+from icore_dsl.mistakes import MAX_DIGITS, MAX_MISTAKES, P007, P008, P017, Mistake
 from icore_dsl.source import Lines
 from icore_dsl.syntax import Comment, Span
 
@@ -117,6 +117,11 @@ def cut(text: str, lines: Lines) -> Cut:
         word = match.group()
         if kind == "NAME" and not word.isascii():
             word = unicodedata.normalize("NFC", word)
+        elif kind in ("INT", "DECIMAL") and len(word) > MAX_DIGITS:
+            if len(found.mistakes) < MAX_MISTAKES:
+                said = f"a number of {len(word.replace('.', '')):,} digits; at most {MAX_DIGITS:,} are read"
+                found.mistakes.append(Mistake(P017, lines.span(start, end), said))
+            word = "0" if kind == "INT" else "0.0"  # stands in for it, so that what follows is read
         lexemes.append(Lexeme(kind, word, start, end, first))
         first = False
     lexemes.append(Lexeme("END", "", len(text), len(text), True))

@@ -57,6 +57,9 @@ class LanguageError(Exception):
 MAX_MISTAKES = 50
 """After this many mistakes in its syntax a file is read no further."""
 
+MAX_DIGITS = 1000
+"""Longer numbers are not read: nothing that is declared is so large, and Python turns no more than 4,300 digits into a number."""
+
 SHOWN = 160
 """Longer source lines are cut in messages, to this many characters around the mistake."""
 
@@ -97,6 +100,7 @@ P013 = Code("P013")
 P014 = Code("P014")
 P015 = Code("P015")
 P016 = Code("P016")
+P017 = Code("P017")
 
 PARSING: tuple[Row, ...] = (
     Row("P001", "not UTF-8", "Files are UTF-8 text. Save the file as UTF-8.", "(bytes that are no text)"),
@@ -115,6 +119,7 @@ PARSING: tuple[Row, ...] = (
     Row("P014", "not something to change", "`set`, `emit`, `issue` and their like are followed by a field or a name, not by a computation.", "package A\nupdate u { set 3 := 4 }"),
     Row("P015", "language version not known", "This program reads language 1.", "language 2 package A"),
     Row("P016", "written twice", "A clause that has one value stands at most once in its declaration.", "package A\ncertificate c { valid when true valid when false }"),
+    Row("P017", "number too long", "A number is written with at most 1,000 digits.", "package A\ninvariant x: " + "1" * 1001 + " > 0"),
 )
 
 
