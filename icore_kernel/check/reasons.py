@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from icore_kernel.explore.model import State
 from icore_kernel.meaning import scalar
@@ -33,11 +33,11 @@ def _reason(system: System, clause: Clause, name: str, term: Term, state: State)
 
     Of the values, those that the run has changed come first: there is room for a few only.
     """
-    failing = [part for part in conjuncts(term) if not scalar.evaluate(part, state)]
-    text = " and ".join(_leaf(system, part, True) for part in failing)
+    failing = list(failing_parts(term, state))
+    text = " and ".join(_leaf(system, part, wanted) for part, wanted in failing)
     span = clause.spans[0] if clause.spans else None
-    values = _values(system, variables(*failing), state)
-    if len(text) <= LONG and not all(part.is_false for part in failing):
+    values = _values(system, variables(*(part for part, _ in failing)), state)
+    if len(text) <= LONG and not all(part.is_false for part, _ in failing):
         return Reason(clause.label, text, span, tuple(values[:MOST_VALUES]), name)
     # A whole family of alternatives failed: what was written says more than what it expands to, and what is missing most.
     lacking = nearest(term, state, lambda leaf: 1 if all(system.fields[v.index].root for v in variables(leaf)) else HIDDEN)
@@ -52,6 +52,18 @@ def _reason(system: System, clause: Clause, name: str, term: Term, state: State)
 
 def conjuncts(term: Term) -> tuple[Term, ...]:
     return term.args if term.op is Op.AND else (term,)
+
+
+def failing_parts(term: Term, state: State) -> Iterator[tuple[Term, bool]]:
+    """The parts of a failing conjunction that fail, each with what it had to be; of `not (a or b)` those of a and b that hold."""
+    for part in conjuncts(term):
+        if scalar.evaluate(part, state):
+            continue
+        denied = part.args[0] if part.op is Op.NOT else None
+        if denied is not None and denied.op is Op.OR:
+            yield from ((arg, False) for arg in denied.args if scalar.evaluate(arg, state))
+        else:
+            yield part, True
 
 
 def _values(system: System, read: Iterable[Variable], state: State) -> list[tuple[str, str]]:
