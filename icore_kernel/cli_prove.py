@@ -15,7 +15,7 @@ from icore_kernel.cli_check import Wrong, answer
 from icore_kernel.report import paint
 from icore_kernel.report.layout import Line, Part, Piece, line, number, place
 from icore_kernel.report.text import report_lines
-from icore_kernel.verdict import ExitStatus
+from icore_kernel.verdict import ExitStatus, Verdict
 from icore_kernel.version import VERSION
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def prove_file(path: Path, asked: Asked) -> ExitStatus:
         click.echo(dump(proof_record(proof, asked.settings, written)))
     else:
         paint.write(proof_lines(proof, written), sys.stdout)
-    return proof.report.exit_status()
+    return proof.exit_status
 
 
 def _wrong(wrong: Wrong) -> ExitStatus:
@@ -87,7 +87,18 @@ def proof_lines(proof: Proof, written: int | None = None) -> Iterator[Line]:
     if written is not None:
         yield line()
         yield line(f"  certificate: {written:,} obligations")
-    yield from lines[-2:]
+    yield lines[-2]
+    yield _last(proof, lines[-1])
+
+
+def _last(proof: Proof, said: Line) -> Line:
+    """Never a bare `proved` where `check` asks more of the package."""
+    report = proof.report
+    if not proof.not_asked or report.exit_status() is not ExitStatus.HOLDS:
+        return said
+    part = Part.UNSURE if proof.left_out else Part.GOOD
+    words = "proved what was asked" if report.verdict is Verdict.PROVED else f"what was asked {report.verdict.value}"
+    return line(Piece(words, part), f" · {report.seconds:.2f} s")
 
 
 def _induction_lines(proof: Proof) -> Iterator[Line]:
@@ -152,6 +163,9 @@ def proof_record(proof: Proof, settings: Mapping[str, str], written: int | None)
     ]
     bounded = proof.bounded
     record["bounded"] = None if bounded is None else {"depth": bounded.depth, "seconds": bounded.seconds, "reason": bounded.reason or None}
+    if proof.exit_status is ExitStatus.UNKNOWN:  # what is declared and not asked is not known either
+        record["verdict"] = Verdict.UNKNOWN.value
+    record["exit_status"] = int(proof.exit_status)
     record["not_asked"] = list(proof.not_asked)
     record["certificate"] = written
     return record

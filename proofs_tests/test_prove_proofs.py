@@ -219,14 +219,38 @@ def test_what_cannot_be_decided_is_unknown(tmp_path: Path) -> None:
 def test_the_command_line_says_it_in_text_and_in_json(icore: Icore) -> None:
     file = str(EXAMPLES / "code_change.icore")
     text = icore("prove", file)
-    assert text.returncode == 0
+    assert text.returncode == 3 and text.stdout.splitlines()[-1].startswith("proved what was asked · ")
     assert "legality" in text.stdout and "27 updates legal wherever enabled" in text.stdout and "not inductive" in text.stdout
     said = icore("prove", file, "--format", "json")
     record = json.loads(said.stdout)
-    assert record["schema"] == "icore.prove/1" and record["verdict"] == "proved" and record["exit_status"] == 0
+    assert record["schema"] == "icore.prove/1" and record["verdict"] == "unknown" and record["exit_status"] == 3
     assert record["not_asked"][-2:] == ["dead ends", "run answered"] and "not asked here" in text.stdout
     pairs = record["lemma_2"]["pairs"]
     assert len(pairs) == 341 and {p["answer"] for p in pairs} == {"untouched", "proved", "strengthened"}
     assert {i["name"] for i in record["invariants"]} == {"soundness", "merged_as_seen", "four_eyes"}
     assert icore("prove", str(EXAMPLES / "code_change_broken.icore")).returncode == 1
     assert icore("prove", "nowhere.icore").returncode == 2
+
+
+ONE_CHOICE = "language 1\npackage Choice\ninput door { level: 0..3 }\n"
+"""An input begins anywhere in its domain, unless `initially` says where."""
+
+
+def test_nothing_is_proved_where_no_initial_state_exists(icore: Icore, tmp_path: Path) -> None:
+    said = prove(package(tmp_path, f"{ONE_CHOICE}initially door.level > 0 and door.level == 0\ninvariant low: door.level < 2\n"))
+    assert [(r.name, r.verdict) for r in said.report.results] == [("start", Verdict.VIOLATED)]
+    assert said.report.results[0].span is not None and said.report.results[0].span.line == 4
+    assert said.not_asked == ("low",)
+    text = icore("prove", str(said.loaded.path))
+    assert text.returncode == 1 and "no initial state satisfies `initially`" in text.stdout and text.stdout.splitlines()[-1].startswith("violated")
+
+
+def test_exit_status_0_only_where_nothing_declared_was_left_out(icore: Icore, tmp_path: Path) -> None:
+    all_asked = package(tmp_path, f"{ONE_CHOICE}initially door.level == 0\ninvariant low: door.level < 2\n")
+    text = icore("prove", str(all_asked.path))
+    assert text.returncode == 0 and text.stdout.splitlines()[-1].startswith("proved · ")
+    left_out = package(tmp_path, f"{ONE_CHOICE}initially door.level == 0\ninvariant low: door.level < 2\nreachable high: door.level == 3\n")
+    text = icore("prove", str(left_out.path))
+    assert text.returncode == 3 and "not asked here, but by icore check: high" in text.stdout
+    assert text.stdout.splitlines()[-1].startswith("proved what was asked · ")
+    assert prove(left_out).left_out

@@ -7,24 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from icore_kernel.check.places import places
 from icore_kernel.check.plan import conjunction
 from icore_kernel.check.reasons import reasons_of
 from icore_kernel.explore.judge import failing, successor
 from icore_kernel.explore.model import Exploration, Path, Phase, Rules, State, Watchlist
 from icore_kernel.explore.search import explore
 from icore_kernel.load import Loaded
+from icore_kernel.meaning import smt
 from icore_kernel.prove.bounded import Bad, Bounded, illegal_steps, search
 from icore_kernel.prove.exclusion import exclude
 from icore_kernel.prove.induction import Facts, Induction, Invariant
 from icore_kernel.prove.lemmas import Found, find_lemmas
-from icore_kernel.prove.onestep import ANSWERED, Lemma2, Outcome, Pair, lemma_2, start_is_feasible, with_lemmas
+from icore_kernel.prove.onestep import ANSWERED, Lemma2, Outcome, Pair, lemma_2, start_exists, start_is_feasible, with_lemmas
 from icore_kernel.prove.pdr import reach
 from icore_kernel.prove.solver import Disagreement
 from icore_kernel.prove.steps import Steps, is_state
 from icore_kernel.runs import end_of, run_of, run_to
 from icore_kernel.system import Clause, Kind, Property, PropertyKind, System
 from icore_kernel.terms.node import Term
-from icore_kernel.verdict import Assurance, Obligation, Reason, Report, Result, Verdict
+from icore_kernel.verdict import Assurance, ExitStatus, Obligation, Reason, Report, Result, Verdict
 
 LEMMA_SECONDS, INVARIANT_SECONDS, SEARCH_SECONDS = 20.0, 30.0, 20.0
 """What each part may take where no time limit is given."""
@@ -73,6 +75,17 @@ class Proof:
         return (*names, *(("dead ends",) if system.has_obligations else ()), *(f"run {s.name}" for s in system.scenarios))
 
     @property
+    def left_out(self) -> bool:
+        """Whether something that the package declares is not asked here: then all of this together is no proof of the package."""
+        return any(name != "dead ends" for name in self.not_asked)
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        """That of the report; 3 where nothing is wrong in it, but something declared was left out."""
+        status = self.report.exit_status()
+        return ExitStatus.UNKNOWN if status is ExitStatus.HOLDS and self.left_out else status
+
+    @property
     def known(self) -> tuple[Term, ...]:
         """What is proved of every reachable state, beside the invariants; empty where feasibility is not."""
         return (*self.steps.feasible, *self.facts.lemmas) if self.facts.closed else ()
@@ -102,15 +115,12 @@ class Prover:
         return most if self.deadline is None else max(0.01, min(most, self.deadline - perf_counter()))
 
     def run(self) -> Proof:
-        self.plain = lemma_2(self.system, self.bank, None if self.deadline is None else self.budget(60.0), self.steps)
-        self.lemma2 = self.plain
-        start = self._start_is_feasible()
-        self.facts = Facts((), start and self._environment_keeps(self.plain), start and self._environment_keeps(self.plain))
-        self._invariants(hard=False)
-        if self._left(self.lemma2) or any(i.way is None and i.path is None for i in self.invariants):
-            self._strengthen(start)
-            self._invariants(hard=True)
-        self._look_for_what_is_left()
+        self.exists = start_exists(self.steps)
+        if self.exists is smt.Result.UNSAT:  # nothing is reachable: all of it would be proved for no reason
+            self.plain = self.lemma2 = Lemma2((), (), 0.0, complete=False)
+            self.facts = Facts((), False, False)
+        else:
+            self._prove()
         report = Report(
             file=str(self.loaded.path),
             package=self.system.name,
@@ -125,6 +135,17 @@ class Prover:
             self.loaded, self.steps, self.plain, self.lemma2, self.found, self.facts, tuple(self.invariants),
             self._counterexamples(), self.bounded, self.exploration, report,
         )  # fmt: skip
+
+    def _prove(self) -> None:
+        self.plain = lemma_2(self.system, self.bank, None if self.deadline is None else self.budget(60.0), self.steps)
+        self.lemma2 = self.plain
+        start = self._start_is_feasible()
+        self.facts = Facts((), start and self._environment_keeps(self.plain), start and self._environment_keeps(self.plain))
+        self._invariants(hard=False)
+        if self._left(self.lemma2) or any(i.way is None and i.path is None for i in self.invariants):
+            self._strengthen(start)
+            self._invariants(hard=True)
+        self._look_for_what_is_left()
 
     # Feasibility and lemmas.
 
@@ -261,11 +282,19 @@ class Prover:
     # Results.
 
     def _results(self) -> list[Result]:
+        where = places(self.loaded).start
+        if self.exists is smt.Result.UNSAT:
+            detail = "no initial state satisfies `initially`: everything else would hold for no reason"
+            return [Result("start", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, where, engine="Z3")]
         results = [self._legality()]
         if any(u.kind is Kind.FAULT for u in self.system.updates):
             results.append(self._faults())
         if self.system.has_obligations and self.system.feasibility:
             results.append(self._feasibility(results[0]))
+        if self.exists is smt.Result.UNKNOWN:
+            results.append(
+                Result("start", Verdict.UNKNOWN, Assurance.NONE, "whether an initial state exists was left open", where, engine="Z3")
+            )
         properties = {p.name: p for p in self.system.properties}
         for invariant in self.invariants:
             results.append(self._invariant(invariant, properties.get(invariant.name)))

@@ -161,6 +161,18 @@ def start_is_feasible(steps: Steps) -> Obligation:
     return Obligation("initial states are feasible", answer.result.value, answer.seconds)
 
 
+def start_exists(steps: Steps) -> Result:
+    """SAT: there is an initial state. UNSAT: there is none, and whatever is said of reachable states is said of nothing."""
+    if scalar.evaluate(steps.system.initially, steps.system.initial):  # most packages: no question for the solver
+        return Result.SAT
+    solver = Solver(steps.system, steps.bank)
+    solver.fact(steps.start())
+    answer = solver.ask([])
+    if answer.result is Result.SAT and (answer.state is None or not scalar.evaluate(steps.start(), answer.state)):
+        raise Disagreement("the initial state that the solver found is none")
+    return answer.result
+
+
 @dataclass(frozen=True, slots=True)
 class Lemma2:
     """All answers for a system. `proved`: indices of non-fault updates proved legal; `refused`: faults proved refused.
