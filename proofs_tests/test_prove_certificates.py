@@ -226,7 +226,7 @@ def test_terms_come_back_the_same() -> None:
 
 def test_the_command_line(icore: Icore, tmp_path: Path) -> None:
     folder = str(tmp_path / "certificate")
-    assert icore("prove", str(PACKAGE), "--certificate", folder).returncode == 3  # what is declared and not asked is not known
+    assert icore("prove", str(PACKAGE), "--certificate", folder).returncode == 3  # much is not asked
     again = icore("prove", str(PACKAGE), "--certificate", folder)
     assert again.returncode == 2 and "not an empty folder" in again.stderr
     said = icore("recheck", folder)
