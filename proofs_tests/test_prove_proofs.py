@@ -242,7 +242,8 @@ def test_nothing_is_proved_where_no_initial_state_exists(icore: Icore, tmp_path:
     assert said.report.results[0].span is not None and said.report.results[0].span.line == 4
     assert said.not_asked == ("low",)
     text = icore("prove", str(said.loaded.path))
-    assert text.returncode == 1 and "no initial state satisfies `initially`" in text.stdout and text.stdout.splitlines()[-1].startswith("violated")
+    assert text.returncode == 1 and "no initial state satisfies `initially`" in text.stdout
+    assert text.stdout.splitlines()[-1].startswith("violated")
 
 
 def test_exit_status_0_only_where_nothing_declared_was_left_out(icore: Icore, tmp_path: Path) -> None:
