@@ -18,6 +18,9 @@ GOAL = "--trace-to"
 """The name of a formula that was given beside the package, also in messages. No name in a file is like it."""
 
 
+TOO_DEEP = "definitions build on later ones too deeply to be followed: declare them in the order of their use, with their sorts"
+
+
 class InputError(Exception):
     """The declaration is wrong: `mistakes`, from top to bottom, and the `text` they are in (of the first one's file)."""
 
@@ -94,12 +97,18 @@ def load(
     if goal is not None:
         libraries[GOAL] = asked = _goal(goal)
         package = replace(package, decls=(*package.decls, ImportDecl(GOAL, asked.span)))
-    _refuse(check(package, modules, libraries, given), {m.file: m.text for m in (package, *libraries.values())})
+    try:
+        mistakes = check(package, modules, libraries, given)
+    except RecursionError as deep:
+        raise UsageError(TOO_DEEP) from deep
+    _refuse(mistakes, {m.file: m.text for m in (package, *libraries.values())})
     _settings(package, given)
     try:
         grounded = ground(package, modules, libraries, given)
     except GroundingError as wrong:
         raise UsageError(str(wrong)) from wrong
+    except RecursionError as deep:
+        raise UsageError(TOO_DEEP) from deep
     return Loaded(file, package, modules, grounded.system, grounded.bank, given, libraries)
 
 

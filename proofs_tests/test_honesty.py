@@ -679,3 +679,12 @@ def test_every_result_says_on_what_it_rests() -> None:
                 assert result.verdict is Verdict.UNKNOWN, result
             else:
                 assert result.verdict in {Verdict.HOLDS, Verdict.PROVED, Verdict.VIOLATED}, result
+
+
+def test_ten_thousand_definitions_that_each_use_a_later_one_are_refused_in_words(tmp_path: Path) -> None:
+    text = ['language 1\npackage D "1"\ninput x { n: 0..3 = 0 }']
+    text += [f"define f{i} = f{i + 1}" for i in range(9_999)] + ["define f9999 = x.n", "invariant i: f0 <= 3"]
+    file = tmp_path / "deep.icore"
+    file.write_text("\n".join(text), encoding="utf-8")
+    with pytest.raises(api.UsageError, match="too deeply"):
+        api.load(file)
