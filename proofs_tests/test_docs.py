@@ -95,7 +95,7 @@ def test_the_readme_shows_the_main_command_with_its_output_on_the_first_screen()
     ("start", "end"),
     [
         ("python3 -m venv .venv && .venv/bin/pip install -q . && ", ".venv/bin/icore check examples/release_pipeline.icore"),
-        ("python3 -m venv .venv-test && .venv-test/bin/pip install -q -e '.[test]' && ", ".venv-test/bin/pytest -q proofs_tests"),
+        ("python3 -m venv .venv-test && .venv-test/bin/pip install -q -e '.[test]' && ", ".venv-test/bin/pytest -q -n auto proofs_tests"),
     ],
 )
 def test_the_readme_has_each_of_the_two_commands_once_on_a_line_of_its_own(start: str, end: str) -> None:
