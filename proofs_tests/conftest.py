@@ -60,3 +60,28 @@ def icore(tmp_path: Path) -> Icore:
 def theory() -> Path:
     """The folder whose theory a test is about. `test_claims.py` calls such tests again with a folder that lacks a clause."""
     return theory_directory()
+
+
+# Each is a sibling of quicker tests of the same thing: the long ones run in the nightly setting.
+NIGHTLY_ONLY = (
+    "test_prove_proofs.py::test_a_bug_planted_in_it_is_found",
+    "test_native.py::test_examples_are_explored_as_by_the_other_engines[Unaudited(through=None)-release_pipeline]",
+    "test_native.py::test_examples_are_explored_as_by_the_other_engines[Unaudited(through=None)-binary_coverage]",
+    "test_checkpoint.py::test_a_search_killed_at_random_moments_ends_with_the_same_counts[numpy-20]",
+    "test_checkpoint.py::test_a_search_killed_at_random_moments_ends_with_the_same_counts[native-20]",
+    "test_partial_order.py::test_examples_have_the_same_verdicts_under_every_reduction[decompose_and_solve]",
+    "test_partial_order.py::test_examples_have_the_same_verdicts_under_every_reduction[binary_coverage]",
+    "test_partial_order.py::test_examples_have_the_same_verdicts_under_every_reduction[release_pipeline]",
+    "test_partial_order.py::test_examples_have_the_same_verdicts_under_every_reduction[repair_verification]",
+    "test_partial_order.py::test_examples_have_the_same_verdicts_under_every_reduction[compatible_merge]",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the long ones outside the nightly setting."""
+    if os.environ.get("ICORE_TESTS") == "nightly":
+        return
+    long = pytest.mark.skip(reason="long: in the nightly setting")
+    for item in items:
+        if item.nodeid.endswith(NIGHTLY_ONLY):
+            item.add_marker(long)

@@ -109,7 +109,7 @@ def test_ci_runs_the_command_for_the_tests_that_the_readme_prints() -> None:
     assert found
     pattern = found[1].replace("\\.", ".")
     (line,) = [line for line in (CHECKOUT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith(pattern)]
-    assert line.endswith("pytest -q proofs_tests")
+    assert line.endswith("pytest -q -n auto proofs_tests")
     assert 'bash -euo pipefail -c "$tests"' in script
     workflow = (CHECKOUT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     assert "bash .ci/run" in workflow
