@@ -69,7 +69,8 @@ def _updates(system: System, exploration: Exploration, where: Places) -> Iterato
 
 def _watched(system: System, exploration: Exploration) -> Iterator[Finding]:
     for i, watch in enumerate(system.watches):
-        if exploration.seen[f"{WATCH}:{i}"].first is None:
+        sighting = exploration.seen.get(f"{WATCH}:{i}")  # a reduced search looks for what was asked only
+        if sighting is not None and sighting.first is None:
             subject = f"`{watch.subject}`: " if watch.subject else ""
             yield Finding(watch.kind, watch.subject, f"{subject}{watch.message}", watch.span)
     for i, prop in enumerate(system.properties):
