@@ -75,6 +75,10 @@ NIGHTLY_ONLY = (
     "test_partial_order.py::test_examples_have_the_same_verdicts_under_every_reduction[repair_verification]",
     "test_partial_order.py::test_examples_have_the_same_verdicts_under_every_reduction[compatible_merge]",
 )
+NIGHTLY_FAMILIES = (
+    "test_export.py::test_a_peer_finds_the_states_of_a_package[",  # each compiles a model; the closed forms are asked of peers always
+    "test_export.py::test_a_peer_finds_the_states_of_random_systems[",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -83,5 +87,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return
     long = pytest.mark.skip(reason="long: in the nightly setting")
     for item in items:
-        if item.nodeid.endswith(NIGHTLY_ONLY):
+        if item.nodeid.endswith(NIGHTLY_ONLY) or any(family in item.nodeid for family in NIGHTLY_FAMILIES):
             item.add_marker(long)
