@@ -130,7 +130,7 @@ def test_a_decisive_component_sees_several_settlements_and_each_exit_one(made: M
 
 
 def test_above_the_limit_of_bits_nothing_is_guessed(made: Made) -> None:
-    """With few or no bits a pair is counted as before, or as unclassified; never differently."""
+    """With few or no bits a pair is counted as before, or as unclassified; never differently, and the same by every engine."""
     some = 0
     for seed in range(1500):
         edges = random_edges(Random(seed), cyclic=seed % 2 == 0)
@@ -140,6 +140,8 @@ def test_above_the_limit_of_bits_nothing_is_guessed(made: Made) -> None:
         for most in (0, 24):
             rough = count_forks(full, graph, found, by_pair, most_bits=most).by_pair
             assert rough.keys() == exact.keys()
+            plain = in_rows(edges)
+            assert rough == count_forks(*plain, condense(plain[1]), by_pair, most_bits=most).by_pair
             for pair, tally in rough.items():
                 assert tally.independent == exact[pair].independent
                 assert tally.joinable <= exact[pair].joinable
@@ -184,14 +186,27 @@ def test_both_engines_tell_the_same_facts_of_random_packages() -> None:
 
 
 def test_the_native_reach_sets_refuse_wrong_tables() -> None:
-    """0 -> 1: component 1 leads to component 0. A table that says otherwise, or a row that is too short, is an error and no crash."""
+    """0 -> 1, 0 -> 2: component 2 leads to components 0 and 1. Tables that say otherwise, or are too short, are an error and no crash."""
     kernel = passes.native()
     if kernel is None:
         pytest.skip("the C extension was not built")
-    start, target, component = np.array([0, 1, 1]), np.array([1], dtype=np.int32), np.array([1, 0], dtype=np.int32)
-    bits = np.array([[2], [1]], dtype=np.uint64)
-    kernel.reach(start, target, component, 2, 1, bits)
-    assert bits.tolist() == [[2], [3]]
-    for count, words, rows in ((2, 1, component[::-1].copy()), (3, 1, component), (2, 2, component), (2, 1, component[:1])):
+    start, target, component = np.array([0, 2, 2, 2]), np.array([1, 2], dtype=np.int32), np.array([2, 0, 1], dtype=np.int32)
+    column, of = np.array([0, 1, -1], dtype=np.int32), np.zeros(3, dtype=np.int32)
+    rows = kernel.reach(start, target, component, 3, column, 1, 3, of)
+    assert np.frombuffer(rows, dtype=np.uint64)[of].tolist() == [1, 2, 3]
+    assert kernel.reach(start, target, component, 3, column, 1, 2, of) is None
+    wrong = [
+        (component[::-1].copy(), 3, column, 1, 3, of), (component, 4, column, 1, 3, of), (component[:2], 3, column, 1, 3, of),
+        (component, 3, column[:2], 1, 3, of), (component, 3, column, 1, 3, of[:2]), (component, 3, column + 63, 1, 3, of),
+        (component, 3, column - 1, 1, 3, of), (component, 3, column, 0, 3, of), (component, 3, column, 1, -1, of),
+    ]  # fmt: skip
+    for tables in wrong:
         with pytest.raises(ValueError, match=r"reach|row"):
-            kernel.reach(start, target, rows, count, words, bits)
+            kernel.reach(start, target, *tables)
+    bits, meets = np.array([1, 2, 3], dtype=np.uint64), np.zeros(2, dtype=np.uint8)
+    kernel.meet(bits, 1, of[:2], of[1:], meets)
+    assert meets.tolist() == [0, 1]
+    far = np.array([0, 3], dtype=np.int32)
+    for tables in ((bits, 0, of[:2], of[1:], meets), (bits, 1, of[:2], far, meets), (bits, 1, of, of[1:], meets), (bits, 1, of, of, meets)):
+        with pytest.raises(ValueError, match=r"meet|row"):
+            kernel.meet(*tables)

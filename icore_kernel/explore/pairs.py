@@ -23,62 +23,112 @@ _BYTES = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.uint8)
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """bits[row[c]]: the bottom components, a column each, that component c reaches. `partial`: there are others without a column."""
+    """bits[of[c]]: the bottom components, a column each, that component c reaches; every different set is a row once. `partial`: there
+    are others without a column."""
 
     bits: Rows
-    row: Rows
+    of: Rows
     partial: bool
 
     def meet(self, c: Rows, d: Rows) -> Rows:
-        return np.asarray(np.any(self.bits[self.row[c]] & self.bits[self.row[d]], axis=1))
+        one, other = self.of[c], self.of[d]
+        kernel = native()
+        if kernel is not None:
+            meets = np.empty(len(one), dtype=np.uint8)
+            kernel.meet(self.bits, self.bits.shape[1], one, other, meets)
+            return meets.view(bool)
+        pairs = one.astype(np.int64) * len(self.bits) + other
+        asked, _ = distinct(pairs)
+        answers = [
+            np.any(self.bits[some // len(self.bits)] & self.bits[some % len(self.bits)], axis=1)
+            for some in (asked[begin : begin + ROWS] for begin in range(0, len(asked), ROWS))
+        ]
+        return np.concatenate([np.zeros(0, dtype=bool), *answers])[np.searchsorted(asked, pairs)]
 
     def some(self, c: Rows) -> Rows:
-        return np.asarray(self.bits[self.row[c]].any(axis=1))
+        return np.asarray(np.any(self.bits, axis=1))[self.of[c]]
 
 
 def reach(
     start: IntegerRow, target: IntegerRow, component: IntegerRow, size: IntegerRow, one_bottom: IntegerRow, most_bits: int
 ) -> Reach | None:
-    """None where everything sees one bottom component. Where a column for each would take more than `most_bits`, those that are
-    the only one some successor sees, if these fit, else none."""
+    """None where everything sees one bottom component. Where the different sets with a column for each would take more than `most_bits`,
+    those that are the only one some successor sees get a column, if these fit, else none does."""
     first, to, of, only = np.asarray(start), np.asarray(target), np.asarray(component), np.asarray(one_bottom)
     if not np.any(only == MANY):
         return None
     count = len(np.asarray(size))
-    wanted = distinct(only[only >= 0])[0]
-    partial = False
-    if len(wanted) * count > most_bits:
-        partial = True
-        singles = [np.zeros(0, dtype=only.dtype)]
-        for _, _, _, source, ends in edges_of(first, to):
-            sees = only[of[ends]]
-            singles.append(distinct(sees[(only[of[source]] == MANY) & (sees >= 0)])[0])
-        wanted = distinct(np.concatenate(singles))[0]
-        if len(wanted) * count > most_bits:
-            wanted = wanted[:0]
+    sets = _sets(first, to, of, count, distinct(only[only >= 0])[0], most_bits)
+    if sets is not None:
+        return Reach(*sets, False)
+    singles = [np.zeros(0, dtype=only.dtype)]
+    for _, _, _, source, ends in edges_of(first, to):
+        sees = only[of[ends]]
+        singles.append(distinct(sees[(only[of[source]] == MANY) & (sees >= 0)])[0])
+    sets = _sets(first, to, of, count, distinct(np.concatenate(singles))[0], most_bits)
+    if sets is None:
+        return Reach(np.zeros((1, 1), dtype=np.uint64), np.zeros(count, dtype=np.int32), True)
+    return Reach(*sets, True)
+
+
+def _sets(start: Rows, target: Rows, component: Rows, count: int, wanted: Rows, most_bits: int) -> tuple[Rows, Rows] | None:
+    """The different sets of `wanted` components that components reach, as rows of bits, and which set each one's is; None where they
+    are too many."""
     words = (len(wanted) + 63) // 64 or 1
-    bits = np.zeros((count, words), dtype=np.uint64)
-    place = np.arange(len(wanted))
+    most = most_bits // max(1, len(wanted))
+    column = np.full(count, -1, dtype=np.int32)
+    column[wanted] = np.arange(len(wanted), dtype=np.int32)
     kernel = native()
-    if kernel is not None:
-        bits[wanted, place // 64] = np.uint64(1) << (place % 64).astype(np.uint64)
-        kernel.reach(*rows_of_kernel(first, to, of), count, words, bits)
-        return Reach(bits, np.arange(count), partial)
-    row = np.arange(count)
-    if count == len(of):  # without cycles the states themselves are the nodes
-        row[of] = np.arange(count)
-        rows_of, leads = first, to
+    if kernel is None:
+        return _sets_in_rounds(start, target, component, column, words, most)
+    of = np.empty(count, dtype=np.int32)
+    rows = kernel.reach(*rows_of_kernel(start, target, component), count, column, words, most, of)
+    return None if rows is None else (np.frombuffer(rows, dtype=np.uint64).reshape(-1, words), of)
+
+
+def _sets_in_rounds(start: Rows, target: Rows, component: Rows, column: Rows, words: int, most: int) -> tuple[Rows, Rows] | None:
+    """The same without the kernel."""
+    count = len(column)
+    if count == len(component):  # without cycles the states themselves are the nodes
+        rows_of, leads, number = start, target, component
     else:
-        rows_of, leads = between(first, to, of, count)
-    bits[row[wanted], place // 64] = np.uint64(1) << (place % 64).astype(np.uint64)
+        rows_of, leads = between(start, target, component, count)
+        number = np.arange(count)
+    known: dict[bytes, int] = {}
+    bits = np.zeros((64, words), dtype=np.uint64)
+    of = np.zeros(count, dtype=np.int32)  # by node
     for nodes in acyclic_rounds(rows_of, leads):
-        moving = nodes[rows_of[nodes + 1] > rows_of[nodes]]
-        for begin in range(0, len(moving), ROWS):
-            some = moving[begin : begin + ROWS]
-            at, many = gather(rows_of, some)
-            begins = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(many)[:-1]])
-            bits[some] |= np.bitwise_or.reduceat(bits[leads[at]], begins, axis=0)
-    return Reach(bits, row, partial)
+        for begin in range(0, len(nodes), ROWS):
+            some = nodes[begin : begin + ROWS]
+            moving = rows_of[some + 1] > rows_of[some]
+            moved, ended = some[moving], some[~moving]
+            rows = np.zeros((len(ended), words), dtype=np.uint64)
+            place = column[number[ended]].astype(np.int64)
+            marked = np.flatnonzero(place >= 0)
+            rows[marked, place[marked] // 64] = np.uint64(1) << (place[marked] % 64).astype(np.uint64)
+            if len(moved):
+                at, many = gather(rows_of, moved)
+                begins = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(many)[:-1]])
+                sets = of[leads[at]]
+                least = np.minimum.reduceat(sets, begins)
+                same = least == np.maximum.reduceat(sets, begins)
+                of[moved[same]] = least[same]
+                at, many = gather(rows_of, moved[~same])
+                if len(many):
+                    begins = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(many)[:-1]])
+                    rows = np.concatenate([rows, np.bitwise_or.reduceat(bits[of[leads[at]]], begins, axis=0)])
+                ended = np.concatenate([ended, moved[~same]])
+            for node, row in zip(ended.tolist(), rows, strict=True):
+                own = known.setdefault(row.tobytes(), len(known))
+                of[node] = own
+                if own >= most:
+                    return None
+                if own >= len(bits):
+                    bits = np.concatenate([bits, np.zeros_like(bits)])
+                bits[own] = row
+    by_component = np.empty_like(of)
+    by_component[number] = of
+    return bits[: len(known)], by_component
 
 
 Key = tuple[int, ...]

@@ -25,10 +25,12 @@ CHUNK = 1 << 18
 
 def native() -> Any:
     """The passes in C, where the extension was built; they answer the same (proofs_tests/test_rewriting.py)."""
-    try:
-        from icore_kernel.explore import _kernel
-    except ImportError:
+    from icore_kernel.explore.search import has_kernel
+
+    if not has_kernel():
         return None
+    from icore_kernel.explore import _kernel
+
     return _kernel
 
 

@@ -16,7 +16,7 @@ from icore_kernel.rewriting.condense import MANY, Condensation
 from icore_kernel.rewriting.graph import Quotient
 
 MOST_BITS = 1 << 31
-"""Bits of reach sets kept at once: components times bottom components. Above it, pairs of which neither side sees one bottom
+"""Bits of reach sets kept at once: the different ones times bottom components. Above it, pairs of which neither side sees one bottom
 component only are `unclassified` unless they are seen to meet."""
 
 Key = tuple[int, ...]
@@ -131,27 +131,34 @@ def _classify(tally: Tally, state: int, c: int, d: int, found: Condensation, rea
 
 
 def reach_sets(graph: Quotient, found: Condensation, most_bits: int = MOST_BITS) -> tuple[list[int], bool]:
-    """For every component the set of bottom components it reaches, as bits of an integer; and whether some have no bit, because all
-    together would take more than `most_bits`. Those that are the only one a successor sees then come first."""
+    """For every component the set of bottom components it reaches, as bits of an integer; and whether some have no bit, because the
+    different sets would take more than `most_bits`. Those that are the only one a successor sees then have bits, if these fit."""
     bottoms = [c for c in range(found.count) if found.bottom[c]]
+    reach = _reach(graph, found, bottoms)
+    if all(k != MANY for k in found.one_bottom) or len(set(reach)) * len(bottoms) <= most_bits:
+        return reach, False
     start, target, component = graph.start, graph.target, found.component
-    partial = len(bottoms) * found.count > most_bits and any(k == MANY for k in found.one_bottom)
-    if partial:
-        singles: set[int] = set()
-        for state in range(graph.states):
-            if found.one_bottom[component[state]] == MANY:
-                for at in range(start[state], start[state + 1]):
-                    sees = found.one_bottom[component[target[at]]]
-                    if sees != MANY:
-                        singles.add(sees)
-        bottoms = sorted(singles) if len(singles) * found.count <= most_bits else []
+    singles: set[int] = set()
+    for state in range(graph.states):
+        if found.one_bottom[component[state]] == MANY:
+            for at in range(start[state], start[state + 1]):
+                sees = found.one_bottom[component[target[at]]]
+                if sees != MANY:
+                    singles.add(sees)
+    reach = _reach(graph, found, sorted(singles))
+    return (reach if len(set(reach)) * len(singles) <= most_bits else [0] * found.count), True
+
+
+def _reach(graph: Quotient, found: Condensation, bottoms: list[int]) -> list[int]:
+    """Equal sets are one integer, kept once."""
+    start, target, component = graph.start, graph.target, found.component
     place = {c: i for i, c in enumerate(bottoms)}
     reach = [1 << place[c] if c in place else 0 for c in range(found.count)]
-    order = sorted(range(graph.states), key=found.component.__getitem__)
-    for state in order:
+    known = {mask: mask for mask in reach}
+    for state in sorted(range(graph.states), key=component.__getitem__):
         c = component[state]
         mask = reach[c]
         for at in range(start[state], start[state + 1]):
             mask |= reach[component[target[at]]]
-        reach[c] = mask
-    return reach, partial
+        reach[c] = known.setdefault(mask, mask)
+    return reach

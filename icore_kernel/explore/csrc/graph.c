@@ -57,8 +57,7 @@ end:
     return count;
 }
 
-/* The states by component: those of c are members[begin[c]] .. members[begin[c + 1]]. `begin` has count + 2 zeros. */
-static void by_component(int64_t states, const int32_t *component, int64_t count, int64_t *begin, int32_t *members)
+void graph_by_component(int64_t states, const int32_t *component, int64_t count, int64_t *begin, int32_t *members)
 {
     for (int64_t state = 0; state < states; state++) begin[component[state] + 2]++;
     for (int64_t c = 0; c < count; c++) begin[c + 2] += begin[c + 1];
@@ -81,7 +80,7 @@ int graph_condense(int64_t states, const int64_t *start, const int32_t *target, 
         free(members);
         return -1;
     }
-    by_component(states, component, count, begin, members);
+    graph_by_component(states, component, count, begin, members);
     for (int64_t c = 0; c < count; c++) {
         int32_t one_bottom = REACHES_NONE, one_class = REACHES_NONE;
         int64_t deepest = 0;
@@ -114,25 +113,6 @@ int graph_condense(int64_t states, const int64_t *start, const int32_t *target, 
     free(begin);
     free(members);
     return 0;
-}
-
-int graph_reach(int64_t states, const int64_t *start, const int32_t *target, const int32_t *component, int64_t count, int64_t words, uint64_t *bits)
-{
-    int64_t *begin = calloc((size_t)count + 2, sizeof *begin);
-    int32_t *members = malloc(((size_t)states + 1) * sizeof *members);
-    const int done = begin && members ? 0 : -1;
-    if (!done) by_component(states, component, count, begin, members);
-    for (int64_t c = 0; !done && c < count; c++) {
-        uint64_t *own = bits + c * words;
-        for (int64_t member = begin[c]; member < begin[c + 1]; member++)
-            for (int64_t place = start[members[member]]; place < start[members[member] + 1]; place++) {
-                const uint64_t *other = bits + component[target[place]] * words;
-                for (int64_t word = 0; word < words; word++) own[word] |= other[word];
-            }
-    }
-    free(begin);
-    free(members);
-    return done;
 }
 
 int64_t graph_productive(int64_t states, const int64_t *start, const int32_t *update, const int32_t *target, int64_t *start_out, int32_t *update_out,

@@ -21,9 +21,8 @@ typedef struct {
 int graph_condense(int64_t states, const int64_t *start, const int32_t *target, const int32_t *component, int64_t count, const int32_t *classes,
                    const Condensed *out);
 
-/* What each component reaches: the row of component c, `words` words at bits + c * words, takes in the rows of all that its states
-   lead to. Components are numbered as graph_components does, and the rows that count (of bottom components, say) are filled. -1: no memory. */
-int graph_reach(int64_t states, const int64_t *start, const int32_t *target, const int32_t *component, int64_t count, int64_t words, uint64_t *bits);
+/* The states by component: those of c are members[begin[c]] .. members[begin[c + 1]]. `begin` has count + 2 zeros. */
+void graph_by_component(int64_t states, const int32_t *component, int64_t count, int64_t *begin, int32_t *members);
 
 /* Leave self-loops out, in place where the outputs are the inputs. Returns the steps left. */
 int64_t graph_productive(int64_t states, const int64_t *start, const int32_t *update, const int32_t *target, int64_t *start_out, int32_t *update_out,

@@ -518,12 +518,13 @@ static PyMethodDef METHODS[] = {
      "condense(start, target, component, count, classes, size, bottom, one_bottom, one_class, longest)"},
     {"productive", kernel_productive, METH_VARARGS, "productive(start, update, target, start_out, update_out, target_out) -> steps"},
     {"reverse", kernel_reverse, METH_VARARGS, "reverse(start, target, start_out, source)"},
-    {"reach", kernel_reach, METH_VARARGS, "reach(start, target, component, count, words, bits)"},
+    {"reach", kernel_reach, METH_VARARGS, "reach(start, target, component, count, column, words, most, set_of) -> the sets, or None"},
+    {"meet", kernel_meet, METH_VARARGS, "meet(bits, words, one, other, meets)"},
     {NULL, NULL, 0, NULL},
 };
 
 /* Counted up whenever the Python side needs more, or something else, than it did: search.py asks for its own. */
-#define EDITION 2
+#define EDITION 3
 
 static int execute(PyObject *module)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph.h"
+#include "reach.h"
 
 /* Graphs are checked once a call: rows ascend from 0, targets exist. -1 with an error set. */
 static int64_t states_of(const Py_buffer *start, const Py_buffer *target)
@@ -140,33 +141,73 @@ PyObject *kernel_reverse(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* reach(start, target, component, count, words, bits): every row of `bits` takes in the rows its component leads to. */
+static uint64_t *room_in(void *rows, int64_t bytes)
+{
+    return PyByteArray_Resize(rows, (Py_ssize_t)bytes) ? NULL : (uint64_t *)(void *)PyByteArray_AsString(rows);
+}
+
+static bool right_columns(const int32_t *column, int64_t count, int64_t words)
+{
+    for (int64_t c = 0; c < count; c++)
+        if (column[c] < -1 || column[c] >= words * 64) return false;
+    return true;
+}
+
+/* reach(start, target, component, count, column, words, most, set_of) -> the sets, row after row; None: more than `most`. Fills `set_of`. */
 PyObject *kernel_reach(PyObject *module, PyObject *args)
 {
-    Py_buffer start, target, component, bits;
-    long long count, words;
-    int done = 0;
+    Py_buffer start, target, component, column, set_of;
+    long long count, words, most;
+    PyObject *rows = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y*y*y*LLw*", &start, &target, &component, &count, &words, &bits)) return NULL;
+    if (!PyArg_ParseTuple(args, "y*y*y*Ly*LLw*", &start, &target, &component, &count, &column, &words, &most, &set_of)) return NULL;
     const int64_t states = states_of(&start, &target);
     if (states >= 0) {
-        if (count < 0 || count > states || words < 0 || words > INT32_MAX)
-            wrong("reach: more components than states");
-        else if (has(&component, states, 4) && has(&bits, count * words, 8)) {
-            if (!right_components(component.buf, states, start.buf, target.buf, count))
-                wrong("reach: not the components of the graph");
-            else {
-                Py_BEGIN_ALLOW_THREADS
-                done = graph_reach(states, start.buf, target.buf, component.buf, count, words, bits.buf);
-                Py_END_ALLOW_THREADS
-                if (done < 0) PyErr_NoMemory();
-            }
+        if (count < 0 || count > states || words < 1 || words > INT32_MAX / 64 || most < 0)
+            wrong("reach: more components than states, or no room for a set");
+        else if (has(&component, states, 4) && has(&column, count, 4) && has(&set_of, count, 4)) {
+            if (!right_components(component.buf, states, start.buf, target.buf, count) || !right_columns(column.buf, count, words))
+                wrong("reach: not the components of the graph, or a column outside the sets");
+            else
+                rows = PyByteArray_FromStringAndSize(NULL, 0);
+        }
+    }
+    if (rows) {
+        /* The rows grow in a Python object, so the lock is kept. */
+        const int64_t sets = reach_sets(states, start.buf, target.buf, component.buf, count, column.buf, words, most, set_of.buf, room_in, rows);
+        if (sets < 0 || PyByteArray_Resize(rows, (Py_ssize_t)(sets * words * 8))) {
+            Py_DECREF(rows);
+            rows = sets == REACH_TOO_MANY ? Py_NewRef(Py_None) : PyErr_NoMemory();
         }
     }
     PyBuffer_Release(&start);
     PyBuffer_Release(&target);
     PyBuffer_Release(&component);
+    PyBuffer_Release(&column);
+    PyBuffer_Release(&set_of);
+    return rows;
+}
+
+/* meet(bits, words, one, other, meets): whether sets one[i] and other[i] have something in common; fills the last. */
+PyObject *kernel_meet(PyObject *module, PyObject *args)
+{
+    Py_buffer bits, one, other, meets;
+    long long words;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*Ly*y*w*", &bits, &words, &one, &other, &meets)) return NULL;
+    const int64_t pairs = (int64_t)(one.len / 4);
+    bool right = words >= 1 && words <= INT32_MAX / 64 && bits.len % (words * 8) == 0 && has(&other, pairs, 4) && has(&meets, pairs, 1);
+    const int64_t sets = right ? (int64_t)bits.len / (words * 8) : 0;
+    const int32_t *first = one.buf, *second = other.buf;
+    for (int64_t i = 0; right && i < pairs; i++) right = first[i] >= 0 && first[i] < sets && second[i] >= 0 && second[i] < sets;
+    if (!right && !PyErr_Occurred())
+        wrong("meet: no such set");
+    else if (right && reach_meet(bits.buf, words, pairs, first, second, meets.buf) < 0)
+        PyErr_NoMemory();
     PyBuffer_Release(&bits);
+    PyBuffer_Release(&one);
+    PyBuffer_Release(&other);
+    PyBuffer_Release(&meets);
     if (PyErr_Occurred()) return NULL;
     Py_RETURN_NONE;
 }
