@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from icore_dsl.mistakes import MAX_DIGITS, LanguageError, Mistake
+from icore_dsl.mistakes import D013, MAX_DIGITS, LanguageError, Mistake
 from icore_dsl.parse import parse_formula, parse_text
 from icore_dsl.source import read_source
 from icore_dsl.syntax import ImportDecl, Module
 from icore_kernel.system import System
 from icore_kernel.terms.term import TermBank
 from icore_kernel.theory_files import theory_directory
+
+if TYPE_CHECKING:
+    from icore_kernel.ground.assemble import Grounded
 
 GOAL = "--trace-to"
 """The name of a formula that was given beside the package, also in messages. No name in a file is like it."""
@@ -46,6 +50,8 @@ class Loaded:
     settings: Mapping[str, str]
     libraries: Mapping[str, Module] = field(default_factory=dict)
     """What the package imports, by the path it is imported under."""
+    grounded: Grounded | None = field(default=None, repr=False, compare=False)
+    """What else can be asked of the package: the audit loop's tables."""
 
 
 def load_theory(folder: Path | None = None) -> tuple[Module, ...]:
@@ -82,7 +88,7 @@ def load(
     """
     from icore_dsl.check import check, check_theory
     from icore_kernel.ground.assemble import ground
-    from icore_kernel.ground.values import GroundingError
+    from icore_kernel.ground.values import GroundingError, WrittenTwice
 
     file = Path(path)
     given = dict(settings or {})
@@ -101,15 +107,19 @@ def load(
         mistakes = check(package, modules, libraries, given)
     except RecursionError as deep:
         raise UsageError(TOO_DEEP) from deep
-    _refuse(mistakes, {m.file: m.text for m in (package, *libraries.values())})
+    texts = {m.file: m.text for m in (package, *libraries.values())}
+    _refuse(mistakes, texts)
     _settings(package, given)
     try:
         grounded = ground(package, modules, libraries, given)
+    except WrittenTwice as twice:
+        _refuse((Mistake(D013, twice.place, f"{twice.said}: all writes of an update happen at once"),), texts)
+        raise
     except GroundingError as wrong:
         raise UsageError(str(wrong)) from wrong
     except RecursionError as deep:
         raise UsageError(TOO_DEEP) from deep
-    return Loaded(file, package, modules, grounded.system, grounded.bank, given, libraries)
+    return Loaded(file, package, modules, grounded.system, grounded.bank, given, libraries, grounded)
 
 
 def _goal(text: str) -> Module:

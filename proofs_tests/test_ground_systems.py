@@ -11,7 +11,7 @@ from conftest import CHECKOUT
 from icore_kernel import api
 from icore_kernel.explore.model import State, Unaudited
 from icore_kernel.explore.search import explore
-from icore_kernel.load import UsageError
+from icore_kernel.load import InputError, UsageError
 from icore_kernel.meaning import scalar
 from icore_kernel.system import Kind, System
 
@@ -256,3 +256,40 @@ def test_what_is_too_large_is_refused_before_it_is_expanded(tmp_path: Path, text
     with pytest.raises(UsageError) as refused:
         load(tmp_path, text)
     assert said in str(refused.value) and place in str(refused.value)
+
+
+@pytest.mark.parametrize(("loop", "wrong"), [
+    ("for i in 1..2 { set c(1).v := i }", True),
+    ("for i in 1..2, j in 1..2 where i <= j { set c(i).v := j }", True),
+    ("for i in 1..2 { for j in 1..2 { set c(j).v := i } }", True),
+    ("for i in 1..2 { set c(1).v := c(i).v }", False),  # they may agree: what the states show decides
+    ("for i in 1..2 where c(1).v == i { set c(1).v := 3 - i }", False),  # never both
+    ("for i in 1..2 where i == k { set c(1).v := i }", False),
+    ("for i in 1..2 { set c(i).v := i }", False),
+    ("for i in 1..2 { set c(1).v := 2 }", False),
+    ("for i in 1..1 { set c(1).v := 1 } for i in 2..2 { set c(1).v := 2 }", False),  # a later `for` overrides
+])  # fmt: skip
+def test_iterations_that_never_agree_are_a_mistake_at_the_target(loop: str, wrong: bool, tmp_path: Path) -> None:
+    text = f"input c(i: 1..2) {{ v: 0..2 = 0 }}\nupdate u(k: 1..2) by environment {{ {loop} }}\n"
+    if not wrong:
+        load(tmp_path, text)
+        return
+    with pytest.raises(InputError) as found:
+        load(tmp_path, text)
+    (mistake,) = found.value.mistakes
+    assert str(mistake.code) == "D013" and "`u(1)`" in mistake.message
+    assert found.value.text[mistake.span.start : mistake.span.end] in ("c(1).v", "c(i).v", "c(j).v")
+
+
+def test_iterations_that_may_disagree_are_illegal_where_they_do(tmp_path: Path) -> None:
+    """Nothing is decided by the order of the text: the occurrence breaks `range`, in the states in which both write."""
+    text = """input c(i: 1..2) { v: 0..2 = 0 }
+input top { v: 0..2 = 0 }
+update up(i: 1..2) by environment { when c(i).v == 0 set c(i).v := i }
+update pick by environment { %s for i in 1..2 where c(i).v > 0 { set top.v := c(i).v } }
+"""
+    report = api.check(load(tmp_path, text % ""))
+    legality = next(r for r in report.results if r.name == "legality")
+    assert legality.verdict is api.Verdict.VIOLATED and "pick breaks range" in legality.detail
+    assert legality.run is not None and len(legality.run.steps) == 2
+    assert api.check(load(tmp_path, text % "when c(1).v == 0 or c(2).v == 0")).verdict is api.Verdict.HOLDS

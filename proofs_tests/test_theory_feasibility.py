@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from theory_lab import Lab, load_text, theory_copy
-from theory_packages import VIOLATORS, aggregate, violator
+from theory_packages import VIOLATORS, aggregate, carriers, violator
 from theory_texts import remove
 
 from icore_kernel import api
@@ -84,6 +84,17 @@ def test_a_terminal_status_has_something_to_see(theory: Path) -> None:
 
 def test_a_report_corresponds_to_the_state(theory: Path) -> None:
     violated_alone("A.4(7) reports", theory)
+
+
+def test_absent_work_carries_nothing(theory: Path) -> None:
+    violated_alone("A.4 absent", theory)
+    found = Lab(carriers(), theory)
+    assert found.holds(found.start, "A.4 absent", "extra")
+    for update in ("reserve", "ready", "sign", "drop", "fail", "join", "tie"):
+        assert not found.holds(found.after(update), "A.4 absent", "extra"), update
+        assert found.refusal(found.start, update) == ("A.4 absent",)
+    assert found.infeasible(found.after("begin")) == ()  # created with all of it, on evidence
+    assert found.refusal(found.start, "begin") == ()
 
 
 # ---- what the definitions of A.4 say in single states -------------------------------------------------------------------
@@ -181,7 +192,7 @@ def test_feasibility_of_the_assignee_does_not_follow(theory: Path) -> None:
     assert Result.SAT in {r for _, r in follows(Lab("quality", theory), "A.4(6)", "A.4(2)")}
 
 
-@pytest.mark.parametrize("label", ["A.4(1)", "A.4(3)", "A.4(4)", "A.4(5)", "A.4(6)", "A.4(7)", "A.4(7) reports"])
+@pytest.mark.parametrize("label", ["A.4(1)", "A.4(3)", "A.4(4)", "A.4(5)", "A.4(6)", "A.4(7)", "A.4(7) reports", "A.4 absent"])
 def test_no_other_clause_follows_from_justification(label: str, theory: Path) -> None:
     found = Lab(violator(label), theory)
     assert Result.SAT in {r for _, r in follows(found, label, "A.4(2)")}

@@ -15,6 +15,7 @@ ASKED = """certificate asked(w: Item) { issuer environment premises request clai
 """
 TWO = "obligations { root: Item starts open, required  extra: Item starts open }\n" + ASKED
 ONE = "obligations { root: Item starts open, required }\n" + ASKED
+LATENT = "obligations { root: Item starts open, required  extra: Item latent }\n" + ASKED.replace("active", "active when present(w)")
 FOUND = "certificate found(w: Item) { issuer any premises paper(w) claims node(w), status(w) is open }\n"
 BEGIN = "update begin(w: Item) operation create by ana { when not present(w) create w emit paper(w) issue found(w) }\n"
 
@@ -53,7 +54,40 @@ update finish(w: Item) operation complete by ana { set status(w) := closed issue
     "A.4(7) reports": ONE + """certificate over { issuer any premises request claims terminal(accept) }
 update end operation report by ana { report accept issue over }
 """,
+    # Work that does not exist yet is assigned, on good evidence.
+    "A.4 absent": LATENT
+    + """certificate able(m: Agent, w: Item) { issuer environment premises request claims assignment(w) is m }
+update reserve operation assign by ana { view global set assignee(extra) := ana issue able(ana, extra) }
+""",
 }  # fmt: skip
+
+# One update for each thing that absent work may not carry, and one that creates it with all of them on good evidence.
+CARRIERS = (
+    LATENT
+    + """changing relation near(Item, Item)
+certificate able(m: Agent, w: Item) { issuer environment premises request claims assignment(w) is m }
+certificate found(w: Item) { issuer any premises request claims node(w), status(w) is ready, signature(w), near(root, w) }
+certificate failed(w: Item) { issuer any premises request claims failure(w) }
+certificate joint(w: Item) { issuer any premises request claims compatibility(w) }
+certificate dropped(w: Item) { issuer any premises request claims removal(w) }
+update reserve operation assign by ana { view global set assignee(extra) := ana issue able(ana, extra) }
+update ready operation enable by ana { view global set status(extra) := ready issue found(extra) }
+update sign operation transform by ana { view global set mark(extra) := 2 issue found(extra) }
+update drop operation exclude by ana { view global set marker(extra) := excluded issue dropped(extra) }
+update fail operation resolve by ana { view global issue failed(extra) }
+update join operation merge by ana { view global issue joint(extra) }
+update tie operation transform by ana { view global relate near(root, extra) issue found(extra) }
+update begin operation create by ana {
+  view global
+  when not present(extra)
+  create extra
+  set status(extra) := ready, assignee(extra) := ana, mark(extra) := 2
+  relate near(root, extra)
+  issue found(extra)
+  issue able(ana, extra)
+}
+"""
+)
 
 # The second half of A.4(5): an aggregate is accepted, and nobody said that its parts fit together.
 AGGREGATE = (
@@ -68,6 +102,10 @@ update take_in operation accept by ana { emit paper(root) set status(root) := ac
 
 def violator(label: str) -> str:
     return HEAD + VIOLATORS[label]
+
+
+def carriers() -> str:
+    return HEAD + CARRIERS
 
 
 def aggregate() -> str:

@@ -18,8 +18,8 @@ from icore_kernel.ground.primitives import Primitives, UpdateFacts
 from icore_kernel.ground.slots import Free, Key, Slots
 from icore_kernel.ground.targets import Targets, report_kind
 from icore_kernel.ground.universe import Universe, instance_name
-from icore_kernel.ground.values import Element, GroundingError, SetValue, Value, show_value
-from icore_kernel.ground.variations import Variation, variations
+from icore_kernel.ground.values import Element, GroundingError, SetValue, Value, WrittenTwice, show_value
+from icore_kernel.ground.variations import LOOP, Variation, block_of, in_order, variations
 from icore_kernel.ground.world import ARTIFACT, delay_of, lifecycle
 from icore_kernel.system import GroundUpdate, Kind, Write
 from icore_kernel.terms.node import Term
@@ -68,12 +68,15 @@ class Draft:
     issued: dict[Element, Term] = field(default_factory=dict)
     retracted: dict[Element, Term] = field(default_factory=dict)
     established: dict[Element, Term] = field(default_factory=dict)
+    emitted: dict[Element, Term] = field(default_factory=dict)
     fits: list[Term] = field(default_factory=list)
     """Elements put into a set field are among those it may hold; no slot is given two values at once."""
     block: str = ""
-    """What kind of plain statement is being applied (`simultaneous`); empty under a `for`, and once the statements are over."""
+    """Which statements happen at once with the one that is being applied (`block_of`); empty once the statements are over."""
+    place: s.Span | None = None
+    """Where the target of the statement being applied stands."""
     plain: dict[tuple[str, Key], list[tuple[Term, Value]]] = field(default_factory=dict)
-    """What plain statements wrote so far, each under its condition."""
+    """What the statements of a block wrote so far, each under its condition."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -96,10 +99,10 @@ class Effects:
         actor, agent = self._actor(variation.decl, env)
         element = Element("Update", instance_name(variation.schema, env.values()), number)
         draft = Draft(element, variation, env, actor, agent, when, requires)
-        for place, item in enumerate(variation.items):
+        for place, item in in_order(variation):
             if place == variation.kept:
                 draft.plain.clear()  # a fault's statements stand in place of those they vary
-            draft.block = "" if item.loops else simultaneous(item.statement)
+            draft.block, draft.place = block_of(item), item.statement.target.span
             for inner, condition in self._conditioned(item.loops, env):
                 self._apply(draft, item.statement, inner, condition)
         draft.block = ""
@@ -142,7 +145,7 @@ class Effects:
 
     # ---- one statement ---------------------------------------------------------------------------------------------
     def _put(self, draft: Draft, key: Key, value: Value, condition: Term) -> None:
-        """A later `for` overrides what stands before it, where its condition holds; two plain statements must agree."""
+        """A later `for` overrides what stands before it, where its condition holds; what happens at once must agree."""
         if not self.slots.has(key):
             return
         if draft.block:
@@ -154,12 +157,18 @@ class Effects:
             self._note(draft.established, assertion, condition)
 
     def _agree(self, draft: Draft, key: Key, value: Value, condition: Term) -> None:
-        """All writes of a block happen at once: the occurrence is undefined where two give one slot different values."""
+        """All writes of a block happen at once: the occurrence is undefined where two give one slot different values.
+
+        Two iterations of one `for` that do so in every state are a mistake of the text.
+        """
         bank = self.alg.bank
         before = draft.plain.setdefault((draft.block, key), [])
         for other, given in before:
             same = self.alg.boolean(self.alg.equal(given, value))
-            draft.fits.append(bank.implies(bank.and_(other, condition), same))
+            agree = bank.implies(bank.and_(other, condition), same)
+            if agree.is_false and draft.block.startswith(LOOP) and draft.place is not None:
+                raise WrittenTwice(draft.place, self.slots.known[key].name, draft.element.name)
+            draft.fits.append(agree)
         before.append((condition, value))
 
     def _note(self, table: dict[Element, Term], element: Element, condition: Term) -> None:
@@ -181,6 +190,7 @@ class Effects:
         match statement.kind:
             case "emit":
                 self._put(draft, ("artifact", element), ARTIFACT[1], condition)
+                self._note(draft.emitted, element, condition)
                 self._fill(draft, element, "afield", statement, env, condition)
             case "consume" | "discard":
                 self._spend(draft, element, condition)
@@ -200,8 +210,7 @@ class Effects:
                 self._note(draft.retracted, element, effective)
             case "create":
                 self._put(draft, ("present", element), True, condition)
-                if ("status", element) not in draft.writes:
-                    self._put(draft, ("status", element), self.u.statuses[self.u.works[element].starts], condition)
+                self._put(draft, ("status", element), self.u.statuses[self.u.works[element].starts], condition)
             case _:
                 raise GroundingError(f"{statement.span}: unknown effect {statement.kind}")
 
@@ -340,19 +349,6 @@ class Effects:
         for each in draft.issued:
             visit(each)
         return list(found)
-
-
-def simultaneous(statement: s.SetField | s.Effect) -> str:
-    """Statements of one kind write the same things, so that two of them may collide; `set z.f` refines what `emit z` writes."""
-    if isinstance(statement, s.SetField):
-        return "set"
-    match statement.kind:
-        case "relate" | "unrelate":
-            return "relation"
-        case "create" | "report":
-            return statement.kind
-        case _:
-            return "evidence"
 
 
 def on_clock(decl: s.CertificateDecl, clock: str, universe: Universe) -> bool:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import lcm
 from typing import NamedTuple
 
+from icore_dsl.syntax import Span
 from icore_kernel.terms.node import Term
 from icore_kernel.terms.table import Sort
 from icore_kernel.terms.term import TermBank
@@ -20,6 +21,15 @@ from icore_kernel.terms.term import TermBank
 
 class GroundingError(Exception):
     """A fault of the kernel or of an unchecked package: grounding met something that the checker should have refused."""
+
+
+class WrittenTwice(GroundingError):
+    """Two iterations of one `for` give a field different values in every state: a mistake of the text, at `place`."""
+
+    def __init__(self, place: Span, field: str, update: str) -> None:
+        self.place = place
+        self.said = f"`{field}` is written with different values by two iterations of this `for` in `{update}`"
+        super().__init__(f"{place}: {self.said}")
 
 
 class Element(NamedTuple):

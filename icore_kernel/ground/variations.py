@@ -93,6 +93,39 @@ def _kept(
     return kept
 
 
+def in_order(variation: Variation) -> Iterator[tuple[int, Item]]:
+    """The statements with their places, `create` first: the status that it gives is where other statements begin."""
+    items = list(enumerate(variation.items))
+    yield from (pair for pair in items if is_create(pair[1].statement))
+    yield from (pair for pair in items if not is_create(pair[1].statement))
+
+
+def is_create(statement: s.SetField | s.Effect) -> bool:
+    return isinstance(statement, s.Effect) and statement.kind == "create"
+
+
+LOOP = "for "
+
+
+def block_of(item: Item) -> str:
+    """Plain statements of one kind are a block, and so are all iterations of one `for`."""
+    kind = simultaneous(item.statement)
+    return f"{LOOP}{item.loops[-1][0][0].span} {kind}" if item.loops else kind
+
+
+def simultaneous(statement: s.SetField | s.Effect) -> str:
+    """Statements of one kind write the same things, so that two of them may collide; `set z.f` refines what `emit z` writes."""
+    if isinstance(statement, s.SetField):
+        return "set"
+    match statement.kind:
+        case "relate" | "unrelate":
+            return "relation"
+        case "create" | "report":
+            return statement.kind
+        case _:
+            return "evidence"
+
+
 def text(expr: s.Expr) -> str:
     """A target as comparable text: `report(w)`, `head.commit`."""
     match expr:

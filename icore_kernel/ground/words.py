@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from icore_kernel.ground.relations import CONTRIBUTES
+from icore_kernel.ground.slots import Free
 from icore_kernel.ground.values import Element, GroundingError, Value
 from icore_kernel.terms.node import Term
 
@@ -20,6 +21,7 @@ def table(p: Primitives) -> dict[str, Callable[..., Value]]:
         "status": lambda w: _work_slot(p, "status", w),
         "assignee": lambda w: _work_slot(p, "assignee", w),
         "marker": lambda w: _work_slot(p, "marker", w),
+        "as_declared": lambda w: as_declared(p, w),
         "required": lambda w: isinstance(w, Element) and p.u.works[w].required,
         "weight": lambda w: p.u.works[w].statics["weight"] if isinstance(w, Element) else Fraction(0),
         "live": lambda z: p.artifact(z, "live") if isinstance(z, Element) else False,
@@ -86,6 +88,13 @@ def present(p: Primitives, x: Value) -> Value:
 
 def _work_slot(p: Primitives, kind: str, w: Value) -> Value:
     return p.slots.value((kind, w)) if isinstance(w, Element) else None
+
+
+def as_declared(p: Primitives, w: Value) -> Value:
+    """Whether the fields of a piece of work but its presence have the values that its declaration gives them."""
+    keys = [k for kind in ("status", "assignee", "marker", "signature") for k in p.slots.keys_of(kind, w)]
+    known = [p.slots.known[k] for k in keys]
+    return p.alg.all_of(p.alg.equal(p.slots.value(s.key), s.initial) for s in known if not isinstance(s.initial, Free))
 
 
 def starts(p: Primitives, c: Value) -> Value:
