@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from icore_dsl import syntax as s
 from icore_kernel.ground.build import build, declarations
@@ -28,15 +29,27 @@ from icore_kernel.ground.world import declare
 from icore_kernel.system import GroundUpdate, Kind, System
 from icore_kernel.terms.term import TermBank
 
+if TYPE_CHECKING:
+    from icore_kernel.audit.tables import Tables
+
 Occurrence = tuple[Variation, dict[str, Value]]
 
 
 @dataclass(frozen=True)
 class Grounded:
-    """A `System`, and the bank its terms live in."""
+    """A `System`, the bank its terms live in, and what else can be asked of the package; `elements[i]` is update i to the theory."""
 
     system: System
     bank: TermBank
+    primitives: Primitives
+    decls: tuple[s.Decl, ...]
+    elements: tuple[Element, ...]
+
+    def tables(self) -> Tables:
+        """What the audit loop reads. Raises GroundingError where the theory does not say it."""
+        from icore_kernel.ground.auditing import audit_tables
+
+        return audit_tables(self.primitives, self.decls, self.system.updates, self.elements)
 
 
 def ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[str, s.Module], settings: Mapping[str, str]) -> Grounded:
@@ -91,7 +104,7 @@ def ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[s
         theory_digest=digest("\0".join(m.text for m in theory)),
         package_digest=digest("\0".join([package.text, *(m.text for m in libraries.values()), repr(sorted(settings.items()))])),
     )
-    return Grounded(system, bank)
+    return Grounded(system, bank, primitives, decls, tuple(element for element, _ in updates))
 
 
 def digest(text: str) -> str:

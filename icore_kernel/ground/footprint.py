@@ -32,6 +32,7 @@ def footprint(p: Primitives, draft: Draft, update: GroundUpdate) -> UpdateFacts:
         elif key[0] == "relation":
             facts.writes.update(e for e in key[2:] if isinstance(e, Element))
     facts.writes.update(draft.established)
+    facts.happenings = {"established": draft.established, "issued": draft.issued, "emitted": draft.emitted}
     facts.issues = set(draft.issued)
     facts.retracts = set(draft.retracted)
     for certificate in (*draft.issued, *draft.retracted):

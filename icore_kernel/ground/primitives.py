@@ -38,6 +38,8 @@ class UpdateFacts:
     may_issue: dict[Element, Term] = field(default_factory=dict)
     may_retract: dict[Element, Term] = field(default_factory=dict)
     permitted: bool = True
+    happenings: dict[str, dict[Element, Term]] = field(default_factory=dict)
+    """What is `established`, `issued` and `emitted`, each under its condition, for the audit loop."""
 
 
 class Primitives:
