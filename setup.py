@@ -4,8 +4,8 @@ import sys
 
 from setuptools import Extension, find_packages, setup
 
-SOURCES = ("graph", "module", "module_graph", "module_kept", "planes", "reach", "search", "store")
-HEADERS = ("graph", "module", "planes", "reach", "search", "store")
+SOURCES = ("forks", "graph", "module", "module_graph", "module_kept", "planes", "reach", "search", "store")
+HEADERS = ("forks", "graph", "module", "planes", "reach", "search", "store")
 FOLDER = "icore_kernel/explore/csrc"
 
 # Optional: where there is no compiler, or it fails, the installation succeeds without the kernel and searches are done in NumPy.

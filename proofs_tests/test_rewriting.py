@@ -203,10 +203,34 @@ def test_the_native_reach_sets_refuse_wrong_tables() -> None:
     for tables in wrong:
         with pytest.raises(ValueError, match=r"reach|row"):
             kernel.reach(start, target, *tables)
-    bits, meets = np.array([1, 2, 3], dtype=np.uint64), np.zeros(2, dtype=np.uint8)
-    kernel.meet(bits, 1, of[:2], of[1:], meets)
-    assert meets.tolist() == [0, 1]
-    far = np.array([0, 3], dtype=np.int32)
-    for tables in ((bits, 0, of[:2], of[1:], meets), (bits, 1, of[:2], far, meets), (bits, 1, of, of[1:], meets), (bits, 1, of, of, meets)):
-        with pytest.raises(ValueError, match=r"meet|row"):
-            kernel.meet(*tables)
+
+
+def test_the_native_counts_of_forks_refuse_wrong_tables() -> None:
+    """0 -> 1 by update 0, 0 -> 2 by update 1: one fork, not joinable, at state 0. Any table that is wrong or too short is an error."""
+    kernel = passes.native()
+    if kernel is None:
+        pytest.skip("the C extension was not built")
+
+    def row(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+        return np.array(values, dtype=np.int32)
+
+    places = np.full((2, 64), -1, dtype=np.int32)
+    places[0, 0], places[1, 0] = 0, 1
+    tables = {
+        "start": np.array([0, 2, 2, 2]), "update": row(0, 1), "target": row(1, 2), "component": row(2, 0, 1), "only": row(0, 1, MANY),
+        "set_of": row(0, 1, 2), "bits": np.array([1, 2, 3], dtype=np.uint64), "words": 1, "partial": False, "begin": 0, "width": 64,
+        "places": places, "moved": row(1, 2), "enabled": np.packbits(places >= 0, axis=1), "asked": row(0, 1, 1),
+        "counts": np.array([0, 0, 0, 0, -1]),
+    }  # fmt: skip
+    kernel.forks(*tables.values())
+    assert tables["counts"].tolist() == [0, 0, 1, 0, 0]  # type: ignore[attr-defined]
+    wrong = {
+        "start": [np.array([0, 2, 3, 2]), np.zeros(0, dtype=np.int64)], "update": [row(0)], "component": [row(2, 3, 1), row(2)],
+        "only": [row(0)], "set_of": [row(0, 3, 2), row(0)], "bits": [np.array([1], dtype=np.uint64)], "words": [-1], "width": [0, 32],
+        "places": [places + 3], "moved": [row(1), row(1, 3), row(-1, 2)], "enabled": [row(0)], "asked": [row(0, 2, 1), row(-1, 1, 1)],
+        "counts": [np.array([0])],
+    }  # fmt: skip
+    for name, values in wrong.items():
+        for value in values:
+            with pytest.raises(ValueError, match=r"forks|row"):
+                kernel.forks(*{**tables, name: value}.values())

@@ -66,5 +66,23 @@ def productive(
 def reach(
     start: _Buffer, target: _Buffer, component: _Buffer, count: int, column: _Buffer, words: int, most: int, set_of: _Buffer, /
 ) -> bytearray | None: ...
-def meet(bits: _Buffer, words: int, one: _Buffer, other: _Buffer, meets: _Buffer, /) -> None: ...
+def forks(
+    start: _Buffer,
+    update: _Buffer,
+    target: _Buffer,
+    component: _Buffer,
+    only: _Buffer,
+    set_of: _Buffer,
+    bits: _Buffer,
+    words: int,
+    partial: bool,
+    begin: int,
+    width: int,
+    places: _Buffer,
+    moved: _Buffer,
+    enabled: _Buffer,
+    asked: _Buffer,
+    counts: _Buffer,
+    /,
+) -> None: ...
 def reverse(start: _Buffer, target: _Buffer, start_out: _Buffer, source: _Buffer, /) -> None: ...

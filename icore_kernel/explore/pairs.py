@@ -6,7 +6,7 @@ commute, or to switch each other off, and cost one AND and one population count 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,11 +32,6 @@ class Reach:
 
     def meet(self, c: Rows, d: Rows) -> Rows:
         one, other = self.of[c], self.of[d]
-        kernel = native()
-        if kernel is not None:
-            meets = np.empty(len(one), dtype=np.uint8)
-            kernel.meet(self.bits, self.bits.shape[1], one, other, meets)
-            return meets.view(bool)
         pairs = one.astype(np.int64) * len(self.bits) + other
         asked, _ = distinct(pairs)
         answers = [
@@ -137,11 +132,34 @@ Counts = dict[Key, list[int]]
 
 
 class _Counter:
+    """Looks forks up, chunk by chunk, in the kernel where there is one."""
+
     def __init__(self, full: StepGraph, component: IntegerRow, one_bottom: IntegerRow, reached: Reach | None) -> None:
         self.start, self.update, self.target = (np.asarray(row) for row in (full.start, full.update, full.target))
         self.component = np.asarray(component)
         self.only = np.asarray(one_bottom)
         self.reached = reached
+        self.kernel = native()
+        if self.kernel is not None:
+            self.rows = *rows_of_kernel(full.start, full.update, full.target), *rows_of_kernel(full.start, component, one_bottom)[1:]
+
+    def count(self, begin: int, places: Rows, packed: Rows, moved: Rows, asked: Rows) -> Rows:
+        """For each row of `asked`, two updates and whether they may be independent, the five numbers of `classify`. `moved`: where the
+        chunk's steps lead; `places`, `packed`: which state of the chunk does which update."""
+        counts = np.zeros((len(asked), 5), dtype=np.int64)
+        counts[:, 4] = -1
+        if self.kernel is None:
+            for row, (a, b, look) in zip(counts, asked.tolist(), strict=True):
+                states = np.flatnonzero((places[a] >= 0) & (places[b] >= 0))
+                row[:] = self.classify(states + begin, moved[places[a][states]], moved[places[b][states]], a, b, bool(look))
+            return counts
+        nothing = np.zeros(0, dtype=np.int32)
+        of, bits, words, partial = nothing, nothing, 0, False
+        if self.reached is not None:
+            of, bits, words, partial = self.reached.of, self.reached.bits, self.reached.bits.shape[1], self.reached.partial
+        moved = np.ascontiguousarray(moved, dtype=np.int32)
+        self.kernel.forks(*self.rows, of, bits, words, partial, begin, places.shape[1], places, moved, packed, asked, counts)
+        return counts
 
     def step(self, states: Rows, wanted: int) -> Rows:
         """Where update `wanted` leads from each state, or -1: bisection in the rows, which are in the order of updates."""
@@ -197,27 +215,26 @@ def count_pairs(
     """Every fork of every state once; of two updates a < b `kind` says what is known beforehand, `key` where to count."""
     counter = _Counter(full, component, one_bottom, reached)
     start, update, target = (np.asarray(row) for row in quotient)
-    total = updates
-    together = np.zeros((total, total), dtype=np.int64)
-    kinds = np.full((total, total), UNKNOWN, dtype=np.int8)
+    together = np.zeros((updates, updates), dtype=np.int64)
+    kinds = np.full((updates, updates), UNKNOWN, dtype=np.int8)
     counts: Counts = {}
-    length = max(64, (1 << 22) // max(1, total) // 64 * 64)
+    length = max(64, (1 << 22) // max(1, updates) // 64 * 64)
     for begin in range(0, len(start) - 1, length):
         end = min(begin + length, len(start) - 1)
-        base = int(start[begin])
-        places = _places(start, update, begin, end, length, total)
-        for a, b, amount in _together(places):
-            news = kinds[a, b] == UNKNOWN
-            for other in b[news].tolist():
+        places = _places(start, update, begin, end, length, updates)
+        packed = np.packbits(places >= 0, axis=1)
+        looked: list[Rows] = []
+        for a, b, amount in _together(packed):
+            for other in b[kinds[a, b] == UNKNOWN].tolist():
                 kinds[a, other] = kind(a, other)
             together[a, b] += amount
             known = kinds[a, b]
-            for other in b[(known == OPEN) | ((known == CLASH) & (reached is not None))].tolist():
-                rows = np.flatnonzero((places[a] >= 0) & (places[other] >= 0))
-                found = counter.classify(
-                    rows + begin, target[base + places[a][rows]], target[base + places[other][rows]], a, other, kinds[a, other] == OPEN
-                )
-                _add(counts, key(a, other), found)
+            some = (known == OPEN) | ((known == CLASH) & (reached is not None))
+            looked.append(np.stack([np.full(np.count_nonzero(some), a), b[some], known[some] == OPEN], axis=1))
+        asked = np.concatenate([np.zeros((0, 3)), *looked]).astype(np.int32)
+        moved = target[int(start[begin]) : int(start[end])]
+        for (a, other, _), found in zip(asked.tolist(), counter.count(begin, places, packed, moved, asked).tolist(), strict=True):
+            _add(counts, key(a, other), found)
     for one, two in np.argwhere(together > 0).tolist():
         number = int(together[one, two])
         if kinds[one, two] == COMMUTE:
@@ -237,9 +254,10 @@ def _places(start: Rows, update: Rows, begin: int, end: int, length: int, total:
     return places
 
 
-def _together(places: Rows) -> Iterator[tuple[int, Rows, Rows]]:
-    """For every update a: the later updates b that some state of the chunk enables with it, and in how many states."""
-    bits = np.ascontiguousarray(np.packbits(places >= 0, axis=1)).view(np.uint64)
+def _together(packed: Rows) -> Iterator[tuple[int, Rows, Rows]]:
+    """For every update a: the later updates b that some state of the chunk enables with it, and in how many states. A row of `packed` has
+    a bit for every state, 64 of them or a multiple."""
+    bits = packed.view(np.uint64)
     present = np.flatnonzero(bits.any(axis=1))
     packed = bits[present]
     for i in range(len(present) - 1):
@@ -257,7 +275,7 @@ def _ones(words: Rows) -> Rows:
     return summed
 
 
-def _add(counts: Counts, key: Key, found: tuple[int, int, int, int, int]) -> None:
+def _add(counts: Counts, key: Key, found: Sequence[int]) -> None:
     tally = counts.setdefault(key, [0, 0, 0, 0, -1])
     for place in range(4):
         tally[place] += found[place]

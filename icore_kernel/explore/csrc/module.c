@@ -519,7 +519,8 @@ static PyMethodDef METHODS[] = {
     {"productive", kernel_productive, METH_VARARGS, "productive(start, update, target, start_out, update_out, target_out) -> steps"},
     {"reverse", kernel_reverse, METH_VARARGS, "reverse(start, target, start_out, source)"},
     {"reach", kernel_reach, METH_VARARGS, "reach(start, target, component, count, column, words, most, set_of) -> the sets, or None"},
-    {"meet", kernel_meet, METH_VARARGS, "meet(bits, words, one, other, meets)"},
+    {"forks", kernel_forks, METH_VARARGS,
+     "forks(start, update, target, component, only, set_of, bits, words, partial, begin, width, places, moved, enabled, asked, counts)"},
     {NULL, NULL, 0, NULL},
 };
 

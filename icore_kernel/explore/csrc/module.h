@@ -24,6 +24,6 @@ PyObject *kernel_condense(PyObject *module, PyObject *args);
 PyObject *kernel_productive(PyObject *module, PyObject *args);
 PyObject *kernel_reverse(PyObject *module, PyObject *args);
 PyObject *kernel_reach(PyObject *module, PyObject *args);
-PyObject *kernel_meet(PyObject *module, PyObject *args);
+PyObject *kernel_forks(PyObject *module, PyObject *args);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "forks.h"
 #include "graph.h"
 #include "reach.h"
 
@@ -188,26 +189,38 @@ PyObject *kernel_reach(PyObject *module, PyObject *args)
     return rows;
 }
 
-/* meet(bits, words, one, other, meets): whether sets one[i] and other[i] have something in common; fills the last. */
-PyObject *kernel_meet(PyObject *module, PyObject *args)
+/* forks(start, update, target, component, only, set_of, bits, words, partial, begin, width, places, moved, enabled, asked, counts): see forks.h. */
+PyObject *kernel_forks(PyObject *module, PyObject *args)
 {
-    Py_buffer bits, one, other, meets;
-    long long words;
+    enum { START, UPDATE, TARGET, COMPONENT, ONLY, SET_OF, BITS, PLACES, MOVED, ENABLED, ASKED, COUNTS, VIEWS };
+    Py_buffer views[VIEWS];
+    long long words, begin, width;
+    int partial, done = -2;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y*Ly*y*w*", &bits, &words, &one, &other, &meets)) return NULL;
-    const int64_t pairs = (int64_t)(one.len / 4);
-    bool right = words >= 1 && words <= INT32_MAX / 64 && bits.len % (words * 8) == 0 && has(&other, pairs, 4) && has(&meets, pairs, 1);
-    const int64_t sets = right ? (int64_t)bits.len / (words * 8) : 0;
-    const int32_t *first = one.buf, *second = other.buf;
-    for (int64_t i = 0; right && i < pairs; i++) right = first[i] >= 0 && first[i] < sets && second[i] >= 0 && second[i] < sets;
-    if (!right && !PyErr_Occurred())
-        wrong("meet: no such set");
-    else if (right && reach_meet(bits.buf, words, pairs, first, second, meets.buf) < 0)
-        PyErr_NoMemory();
-    PyBuffer_Release(&bits);
-    PyBuffer_Release(&one);
-    PyBuffer_Release(&other);
-    PyBuffer_Release(&meets);
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*LpLLy*y*y*y*w*", &views[START], &views[UPDATE], &views[TARGET], &views[COMPONENT], &views[ONLY],
+                          &views[SET_OF], &views[BITS], &words, &partial, &begin, &width, &views[PLACES], &views[MOVED], &views[ENABLED], &views[ASKED],
+                          &views[COUNTS]))
+        return NULL;
+    if (words >= 0 && words <= INT32_MAX / 64 && width > 0 && width % 64 == 0 && views[START].len >= 8) {
+        const Known known = {
+            .start = views[START].buf, .update = views[UPDATE].buf, .target = views[TARGET].buf, .component = views[COMPONENT].buf,
+            .only = views[ONLY].buf, .set_of = views[SET_OF].buf, .bits = views[BITS].buf, .words = words, .partial = partial,
+            .states = views[START].len / 8 - 1, .steps = views[TARGET].len / 4, .components = views[SET_OF].len / 4,
+            .sets = words ? views[BITS].len / (words * 8) : 0,
+        };
+        const ForksChunk chunk = {.begin = begin, .width = width, .updates = views[PLACES].len / (width * 4), .moves = views[MOVED].len / 4,
+                             .place = views[PLACES].buf, .moved = views[MOVED].buf, .enabled = views[ENABLED].buf};
+        const int64_t pairs = views[ASKED].len / 12;
+        if (has(&views[UPDATE], known.steps, 4) && has(&views[ENABLED], chunk.updates * (width / 8), 1) && has(&views[COUNTS], pairs, 40) &&
+            (!words || (has(&views[COMPONENT], known.states, 4) && has(&views[ONLY], known.components, 4)))) {
+            Py_BEGIN_ALLOW_THREADS
+            done = forks_count(&known, &chunk, pairs, views[ASKED].buf, views[COUNTS].buf);
+            Py_END_ALLOW_THREADS
+        }
+    }
+    for (int view = 0; view < VIEWS; view++) PyBuffer_Release(&views[view]);
+    if (done == -1) return PyErr_NoMemory();
+    if (done == -2 && !PyErr_Occurred()) wrong("forks: a table names something that is not there");
     if (PyErr_Occurred()) return NULL;
     Py_RETURN_NONE;
 }

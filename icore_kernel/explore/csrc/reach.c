@@ -179,35 +179,3 @@ end:
     free(sets.stamp);
     return answer;
 }
-
-static bool common(const uint64_t *one, const uint64_t *other, int64_t words)
-{
-    for (int64_t word = 0; word < words; word++)
-        if (one[word] & other[word]) return true;
-    return false;
-}
-
-int reach_meet(const uint64_t *bits, int64_t words, int64_t pairs, const int32_t *one, const int32_t *other, uint8_t *meets)
-{
-    /* Answers to the last pairs of sets with a hash each, plus 1: the same two sets are asked about again and again. */
-    enum { KEPT = 1 << 14 };
-    typedef struct {
-        uint64_t pair;
-        uint8_t meets;
-    } Answer;
-    Answer *kept = words > 2 ? calloc(KEPT, sizeof *kept) : NULL;
-    if (words > 2 && !kept) return -1;
-    for (int64_t i = 0; i < pairs; i++) {
-        const uint64_t *a = bits + one[i] * words, *b = bits + other[i] * words;
-        if (!kept) {
-            meets[i] = common(a, b, words);
-            continue;
-        }
-        const uint64_t pair = ((uint64_t)one[i] << 32 | (uint64_t)other[i]) + 1;
-        Answer *answer = kept + (mixed(pair) >> 50);
-        if (answer->pair != pair) *answer = (Answer){pair, common(a, b, words)};
-        meets[i] = answer->meets;
-    }
-    free(kept);
-    return 0;
-}

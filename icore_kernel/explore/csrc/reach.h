@@ -15,7 +15,4 @@ enum { REACH_NO_MEMORY = -1, REACH_TOO_MANY = -2 };
 int64_t reach_sets(int64_t states, const int64_t *start, const int32_t *target, const int32_t *component, int64_t count, const int32_t *column,
                    int64_t words, int64_t most, int32_t *set_of, Room room, void *owner);
 
-/* meets[i]: whether sets one[i] and other[i] have a bit in common. -1: no memory. */
-int reach_meet(const uint64_t *bits, int64_t words, int64_t pairs, const int32_t *one, const int32_t *other, uint8_t *meets);
-
 #endif
