@@ -14,7 +14,7 @@ SOURCES = sorted([*(CHECKOUT / "icore_kernel").rglob("*.py"), *(CHECKOUT / "dsl"
 
 # A layer is a module or a folder of icore_kernel; it may import itself and what stands here. `icore_dsl` is a layer too.
 _ENGINES = {"terms", "meaning", "system", "explore", "rewriting", "prove", "reduce", "verdict", "icore_dsl"}
-_ANSWERS = {"check", "load", "runs", "runs_io", "report"}
+_ANSWERS = {"check", "load", "record", "runs", "runs_io", "report"}
 MAY_IMPORT: dict[str, set[str]] = {
     "icore_dsl": set(),
     "terms": set(),
@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reduce": {"terms", "meaning", "system", "explore", "icore_dsl"},
     "rewriting": {"terms", "meaning", "system", "explore", "verdict"},
     "ground": {"terms", "system", "icore_dsl"},
+    "record": set(),
     "load": {"terms", "system", "icore_dsl", "ground", "theory_files"},
     "runs": {"system", "verdict", "explore"},
     "runs_io": _ENGINES | {"runs"},
@@ -48,9 +49,12 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "click": ("icore_kernel/cli",),
     "rich": ("icore_kernel/report/",),
     "networkx": ("icore_kernel/graphs.py",),
+    "sqlite3": ("icore_kernel/record/sqlite.py",),
+    "cryptography": ("icore_kernel/record/seal.py",),
+    "psycopg": ("icore_kernel/record/postgres.py",),
 }
 
-SLOW = ("z3", "numpy", "lark", "networkx", "rich", "msgspec")
+SLOW = ("z3", "numpy", "lark", "networkx", "rich", "msgspec", "sqlite3", "cryptography", "psycopg")
 
 
 def imported(source: str) -> set[str]:
