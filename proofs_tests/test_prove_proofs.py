@@ -227,7 +227,7 @@ def test_the_command_line_says_it_in_text_and_in_json(icore: Icore) -> None:
     assert record["schema"] == "icore.prove/1" and record["verdict"] == "unknown" and record["exit_status"] == 3
     assert record["not_asked"][-2:] == ["dead ends", "run answered"] and "not asked here" in text.stdout
     pairs = record["lemma_2"]["pairs"]
-    assert len(pairs) == 341 and {p["answer"] for p in pairs} == {"untouched", "proved", "strengthened"}
+    assert len(pairs) == 368 and {p["answer"] for p in pairs} == {"untouched", "proved", "strengthened"}
     assert {i["name"] for i in record["invariants"]} == {"soundness", "merged_as_seen", "four_eyes"}
     assert icore("prove", str(EXAMPLES / "code_change_broken.icore")).returncode == 1
     assert icore("prove", "nowhere.icore").returncode == 2
