@@ -73,14 +73,15 @@ def occurs(update: GroundUpdate, state: State) -> bool:
 def failing(system: System, update: GroundUpdate, state: State) -> tuple[Failing, ...]:
     """The clauses that make an occurrence illegal, in order. `requires`, then `range`, each hides what comes after it."""
     if not scalar.evaluate(update.requires, state):
-        return (Failing(Phase.REQUIRES, _own("requires", update.requires, update)),)
+        return (Failing(Phase.REQUIRES, own_clause("requires", update.requires, update)),)
     if not scalar.evaluate(update.defined, state):
-        return (Failing(Phase.RANGE, _own("range", update.defined, update)),)
+        return (Failing(Phase.RANGE, own_clause("range", update.defined, update)),)
     after = successor(update, state)
     return tuple(_illegal(system, update, state, after))
 
 
-def _own(label: str, formula: Term, update: GroundUpdate) -> Clause:
+def own_clause(label: str, formula: Term, update: GroundUpdate) -> Clause:
+    """A part of an update's own text (`when`, `requires`, `range`) as a clause."""
     return Clause(label, formula, spans=() if update.span is None else (update.span,), instance=update.name)
 
 

@@ -7,7 +7,18 @@ from fractions import Fraction
 
 from icore_dsl import syntax as s
 from icore_kernel.audit.tables import (
-    Assertion, Candidacy, Certificate, Claim, Footprint, Node, Premise, Progress, Relation, Settings, Tables, Work,
+    Assertion,
+    Candidacy,
+    Certificate,
+    Claim,
+    Footprint,
+    Node,
+    Premise,
+    Progress,
+    Relation,
+    Settings,
+    Tables,
+    Work,
 )  # fmt: skip
 from icore_kernel.ground.primitives import Primitives
 from icore_kernel.ground.values import Element, GroundingError, Value, show_value
@@ -109,7 +120,7 @@ class _Builder:
 
     # ---- Pi ------------------------------------------------------------------------------------------------------------
     def _assertion(self, a: Element) -> Assertion:
-        kind, args = self.evidence.info[a]
+        kind, _ = self.evidence.info[a]
         about = next((w.name for w, own in self.evidence.about.items() if a in own), "")
         carriers = [
             field

@@ -1,0 +1,181 @@
+"""Lines 13 and 31: a proposal becomes an occurrence of a declared update, with its intended effects on G, Q and Pi."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from icore_kernel.audit.host import Candidate, CodeOrName, Json, Step
+from icore_kernel.audit.judge import Judge, Violation
+from icore_kernel.audit.tables import Tables
+from icore_kernel.explore.model import State
+from icore_kernel.meaning import scalar
+from icore_kernel.system import DomainKind, Field, Kind, System
+from icore_kernel.terms.node import Term
+
+WORLD = frozenset({"monitor", "environment", "nobody"})
+"""Actors that are no agents: whoever runs the host may speak for them."""
+STAFFING = frozenset({"assign", "reassign", "unassign"})
+"""Operations that an agent with authority over assignments may propose for others (section 5)."""
+
+PART = {
+    **dict.fromkeys(("present", "status", "assignee", "marker", "signature", "relation", "reported"), "Q"),
+    **dict.fromkeys(("artifact", "afield", "ifield"), "G"),
+    **dict.fromkeys(("certificate", "cfield"), "Pi"),
+}
+"""Which of the three parts of X a field belongs to, by its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One labelled step. `number` is None where it matches no declared update; `problems` are what labelling itself found wrong.
+
+    `after` is None where the update has no successor (`range`), or there is no update.
+    """
+
+    step: Step
+    number: int | None
+    update: str
+    before: State
+    after: State | None
+    problems: tuple[Violation, ...] = ()
+
+
+class Labeller:
+    """Names to occurrences, and occurrences to deltas."""
+
+    def __init__(self, system: System, tables: Tables, judge: Judge) -> None:
+        self.system = system
+        self.tables = tables
+        self.judge = judge
+        self._numbers = {_squeezed(update.name): number for number, update in enumerate(system.updates)}
+        self._fields = {_squeezed(f.name): f for f in system.fields}
+
+    # ---- steps -----------------------------------------------------------------------------------------------------------
+    def label(self, state: State, agent: str, step: Step, staffing: bool = False) -> Labelled:
+        """`staffing`: the agent has authority over assignments, and may name another agent's assignment."""
+        if step.update is None:
+            return self._matched(state, agent, step)
+        number = self._numbers.get(_squeezed(step.update))
+        if number is None:
+            known = [u.name for u in self.system.updates]
+            close = get_close_matches(step.update, known, n=3)
+            said = f"{step.update} is no occurrence of a declared update" + (f"; nearest: {', '.join(close)}" if close else "")
+            return Labelled(step, None, step.update, state, None, (Violation("definition 12", step.update, said),))
+        return self._labelled(state, agent, step, number, staffing)
+
+    def _labelled(self, state: State, agent: str, step: Step, number: int, staffing: bool = False) -> Labelled:
+        update = self.system.updates[number]
+        problems: tuple[Violation, ...] = ()
+        if update.actor not in WORLD and update.actor != agent and not (staffing and update.operation in STAFFING):
+            said = f"{update.name} is for {update.actor} to do, not for {agent}"
+            problems = (Violation("definition 6(ii) actor", update.name, said, spans=() if update.span is None else (update.span,)),)
+        return Labelled(step, number, update.name, state, self.judge.successor(state, number), problems)
+
+    def _matched(self, state: State, agent: str, step: Step) -> Labelled:
+        """A raw delta is the occurrence that leads exactly there: of several the agent's own, and of those one that is no fault."""
+        after = list(state)
+        for name, value in step.changes.items():
+            field = self._fields.get(_squeezed(name))
+            code = None if field is None else code_of(field, value)
+            if field is None or code is None:
+                said = f"{name} := {value} changes no field of {self.system.name}" if field is None else f"{value} is no value of {name}"
+                return Labelled(step, None, "", state, None, (Violation("definition 12", name, said),))
+            after[field.index] = code
+        wanted = tuple(after)
+        found = [
+            number
+            for number, update in enumerate(self.system.updates)
+            if scalar.evaluate(update.when, state) and self.judge.successor(state, number) == wanted
+        ]
+        if not found:
+            said = f"no declared update leads there: {', '.join(f'{n} := {v}' for n, v in step.changes.items()) or 'nothing changes'}"
+            return Labelled(step, None, "", state, None, (Violation("definition 12", "", said),))
+        updates = self.system.updates
+        found.sort(key=lambda n: (updates[n].kind is Kind.FAULT, updates[n].actor != agent, n))
+        return self._labelled(state, agent, step, found[0])
+
+    # ---- candidates ------------------------------------------------------------------------------------------------------
+    def candidate(self, number: int, enabled: bool) -> Candidate:
+        update = self.system.updates[number]
+        own = self.tables.footprints[number].works
+        works = tuple(name for name in self.tables.works if name in own)
+        return Candidate(
+            number, update.name, update.schema, dict(update.binding), update.actor, update.operation, works, enabled, update.fault or
+            (update.schema if update.kind is Kind.FAULT else ""),
+        )  # fmt: skip
+
+    # ---- deltas ----------------------------------------------------------------------------------------------------------
+    def deltas(self, labelled: Labelled) -> dict[str, Json]:
+        """The three deltas of a receipt, and `other` (clocks, what evidence rests on), for a step that has a successor."""
+        assert labelled.number is not None and labelled.after is not None
+        before, after = labelled.before, labelled.after
+        footprint = self.tables.footprints[labelled.number]
+        changed: dict[str, dict[str, Json]] = {"G": {}, "Q": {}, "Pi": {}, "other": {}}
+        observed: dict[str, Json] = {}
+        turned: dict[CodeOrName, list[Json]] = {"spent": [], "revoked": [], "superseded": []}
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            if old == new:
+                continue
+            field = self.system.fields[index]
+            value = shown(field, new)
+            changed[PART.get(field.kind, "other")][field.name] = [shown(field, old), value]
+            if field.kind == "ifield":
+                observed[field.name] = value
+            elif field.kind in {"artifact", "certificate"} and value in turned:
+                turned[value].append(field.name)
+        emitted: list[Json] = []
+        for name in _true(footprint.emitted, before):
+            own: dict[str, Json] = {f.name: shown(f, after[f.index]) for f in self.tables.artifacts[name].fields if f.kind == "afield"}
+            emitted.append({"artifact": name, "fields": own})
+        return {
+            "G": {"emitted": emitted, "spent": turned["spent"], "observed": observed, "changed": changed["G"]},
+            "Q": {"established": list(_true(footprint.established, before)), "changed": changed["Q"]},
+            "Pi": {
+                "issued": list(_true(footprint.issued, before)),
+                "revoked": turned["revoked"],
+                "superseded": turned["superseded"],
+                "changed": changed["Pi"],
+            },
+            "other": changed["other"],
+        }
+
+    def named(self, state: State) -> dict[str, CodeOrName]:
+        """A state by the names of its fields."""
+        return {f.name: shown(f, state[f.index]) for f in self.system.fields}
+
+    def field(self, name: str) -> Field | None:
+        return self._fields.get(_squeezed(name))
+
+
+def shown(field: Field, code: int) -> CodeOrName:
+    """A code as people write it."""
+    match field.domain.kind:
+        case DomainKind.BOOL:
+            return bool(code)
+        case DomainKind.INT:
+            return int(code)
+        case DomainKind.ENUM:
+            return field.domain.names[code - field.domain.lo]
+
+
+def code_of(field: Field, value: CodeOrName) -> int | None:
+    """The code of a value; None where the field cannot hold it."""
+    domain = field.domain
+    match domain.kind:
+        case DomainKind.BOOL:
+            return int(value) if isinstance(value, bool) else None
+        case DomainKind.INT:
+            return value if isinstance(value, int) and not isinstance(value, bool) and domain.lo <= value <= domain.hi else None
+        case DomainKind.ENUM:
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            return domain.lo + domain.names.index(text) if text in domain.names else None
+
+
+def _true(items: Iterable[tuple[str, Term]], state: State) -> Iterable[str]:
+    return (name for name, term in items if term.is_true or scalar.evaluate(term, state))
+
+
+def _squeezed(name: str) -> str:
+    return "".join(name.split())
