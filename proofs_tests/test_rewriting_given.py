@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from random import Random
 
@@ -12,7 +13,7 @@ from strategies_systems import NOWHERE
 from icore_kernel.check.frozen import decide_given
 from icore_kernel.check.whole import Whole
 from icore_kernel.explore.model import Rules
-from icore_kernel.explore.search import explore
+from icore_kernel.explore.search import Engine, explore
 from icore_kernel.rewriting.frozen import Box, boxes, choice_of, collision, freeze
 from icore_kernel.system import Kind, Property, PropertyKind, System
 from icore_kernel.terms.term import TermBank
@@ -92,10 +93,16 @@ def decide(system: System, bank: TermBank, given: tuple[tuple[str, ...], ...]) -
     return decide_given(Whole(system, bank, explore(system, rules=RULES), RULES), prop)
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize(
+    ("block", "engine", "together"),
+    [(0, "python", True), (1, "python", True), (2, "python", True), (0, "numpy", True), (1, "python", False)],
+)
 @pytest.mark.parametrize("cyclic", [False, True])
-def test_the_plain_definition_agrees(cyclic: bool, block: int) -> None:
-    """Nine hundred systems, half of them cyclic, some with several initial states."""
+def test_the_plain_definition_agrees(cyclic: bool, block: int, engine: str, together: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine hundred systems, half of them cyclic, some with several initial states: searched from all of them at once, or one by one."""
+    monkeypatch.setattr("icore_kernel.check.frozen.explore", partial(explore, engine=Engine(engine)))
+    if not together:
+        monkeypatch.setattr("icore_kernel.rewriting.frozen.MOST_CANDIDATES", 0)
     verdicts = dict.fromkeys(Verdict, 0)
     for seed in range(150 * block, 150 * (block + 1)):
         random = Random(seed)
@@ -110,6 +117,9 @@ def test_the_plain_definition_agrees(cyclic: bool, block: int) -> None:
         assert found.verdict is expected, (seed, given, found.detail)
         assert ("definition 14 fails" in found.detail) == (not definition), (seed, found.detail)
         verdicts[found.verdict] += 1
+        if found.run is not None:
+            assert [name for name, _ in found.run.initial] == [f.name for f in system.free], "copies of the start are not told"
+            assert found.run.initial in [tuple((f.name, f.domain.show(s)) for f in system.free) for s in starts]
     assert verdicts[Verdict.HOLDS] > 30
     assert verdicts[Verdict.VIOLATED] > 20
     assert verdicts[Verdict.UNKNOWN] == 0

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from icore_kernel.system import Domain, DomainKind, Field, GroundUpdate, Kind, System, Write
+from icore_kernel.terms.node import Term
 from icore_kernel.terms.term import TermBank
 
 OPEN = "open"
@@ -47,12 +49,16 @@ Pick = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """The extended system: `first` is the index of the first slot's field; `picks[u]`: the (slot, code) that update u binds."""
+    """The extended system: `first` is the index of the first slot's field; `picks[u]`: the (slot, code) that update u binds.
+
+    `starts`: indices of the fields that say from which initial state a state is reached.
+    """
 
     system: System
     first: int
     picks: tuple[tuple[Pick, ...], ...]
     sizes: tuple[int, ...]
+    starts: tuple[int, ...] = ()
 
     @property
     def slots(self) -> int:
@@ -60,6 +66,9 @@ class Frozen:
 
 
 Slot = tuple[int, tuple[tuple[str, str], ...]]
+
+MOST_CANDIDATES = 1 << 24
+"""For an initial state, in one search from all of them."""
 
 
 def freeze(system: System, bank: TermBank, choices: Sequence[Choice]) -> Frozen:
@@ -94,6 +103,37 @@ def freeze(system: System, bank: TermBank, choices: Sequence[Choice]) -> Frozen:
     )
     picks = tuple(tuple((place[slot] - first, code) for slot, code in own) for own in picked)
     return Frozen(extended, first, picks, tuple(len(codes) for codes in values.values()))
+
+
+def from_everywhere(frozen: Frozen, bank: TermBank) -> Frozen | None:
+    """The extended system with its start in the state: fields that may start differently and change later are copied, so that one search
+    serves all initial states, and states that are reached from two of them stay apart. None where that makes too many candidates for an
+    initial state."""
+    system = frozen.system
+    written = {w.field.index for update in system.updates for w in update.writes}
+    copied = [f for f in system.free if f.index in written]
+    if prod(f.domain.size for f in (*system.free, *copied)) > MOST_CANDIDATES:
+        return None
+    fields, same = list(system.fields), [system.initially]
+    for field in copied:
+        copy = Field(f"{field.name} at the start", field.domain, len(fields), False, "choice")
+        fields.append(copy)
+        same.append(bank.eq(_variable(bank, field), _variable(bank, copy)))
+    copies = fields[len(system.fields) :]
+    extended = replace(
+        system,
+        fields=tuple(fields),
+        initial=(*system.initial, *(system.initial[f.index] for f in copied)),
+        free=(*system.free, *copies),
+        initially=bank.conj(same),
+    )
+    starts = tuple(f.index for f in (*(f for f in system.free if f.index not in written), *copies))
+    return replace(frozen, system=extended, starts=starts)
+
+
+def _variable(bank: TermBank, field: Field) -> Term:
+    domain = field.domain
+    return bank.variable(field.name, field.index, domain.lo, domain.hi, domain.kind is DomainKind.BOOL)
 
 
 def _picks(update: GroundUpdate, choices: Sequence[Choice]) -> Iterator[tuple[Slot, str]]:
