@@ -7,26 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from icore_kernel.check.places import places
 from icore_kernel.check.plan import conjunction
-from icore_kernel.check.reasons import reasons_of
-from icore_kernel.explore.judge import failing, successor
-from icore_kernel.explore.model import Exploration, Path, Phase, Rules, State, Watchlist
+from icore_kernel.check.proof_report import Said, unrefused
+from icore_kernel.explore.model import Exploration, Rules, Watchlist
 from icore_kernel.explore.search import explore
 from icore_kernel.load import Loaded
 from icore_kernel.meaning import smt
 from icore_kernel.prove.bounded import Bad, Bounded, illegal_steps, search
-from icore_kernel.prove.exclusion import exclude
+from icore_kernel.prove.exclusion import Exclusion, exclude
 from icore_kernel.prove.induction import Facts, Induction, Invariant
 from icore_kernel.prove.lemmas import Found, find_lemmas
 from icore_kernel.prove.onestep import ANSWERED, Lemma2, Outcome, Pair, lemma_2, start_exists, start_is_feasible, with_lemmas
 from icore_kernel.prove.pdr import reach
 from icore_kernel.prove.solver import Disagreement
 from icore_kernel.prove.steps import Steps, is_state
-from icore_kernel.runs import end_of, run_of, run_to
-from icore_kernel.system import Clause, Kind, Property, PropertyKind, System
+from icore_kernel.system import Kind, Property, PropertyKind, System
 from icore_kernel.terms.node import Term
-from icore_kernel.verdict import Assurance, ExitStatus, Obligation, Reason, Report, Result, Verdict
+from icore_kernel.verdict import ExitStatus, Obligation, Report
 
 LEMMA_SECONDS, INVARIANT_SECONDS, SEARCH_SECONDS = 20.0, 30.0, 20.0
 """What each part may take where no time limit is given."""
@@ -121,11 +118,15 @@ class Prover:
             self.facts = Facts((), False, False)
         else:
             self._prove()
+        said = Said(
+            self.loaded, self.exists, self.lemma2, self.found, self.facts, tuple(self.invariants), self.bounded, self.exploration,
+            self._exclusion(),
+        )  # fmt: skip
         report = Report(
             file=str(self.loaded.path),
             package=self.system.name,
             version=self.system.version,
-            results=tuple(self._results()),
+            results=tuple(said.results()),
             obligations=tuple(self.obligations),
             space={} if self.exploration is None else {"states": self.exploration.states, "stopped": self.exploration.stopped},
             counts=dict(self.system.counts),
@@ -235,7 +236,7 @@ class Prover:
             bad = [b for b in illegal_steps(self.steps) if b.update in open_updates or not self.lemma2.complete]
             bad += [Bad(i.name, self.bank.not_(i.goal)) for i in unproved]
             self.bounded = search(self.steps, bad, self.depth, None if self.deadline is None else self.budget(600.0))
-        if not open_updates and not unproved and self.lemma2.complete and not self._unrefused():
+        if not open_updates and not unproved and self.lemma2.complete and not unrefused(self.lemma2):
             return
         looked = self.lemma2.open[:MOST_LOOKED_FOR]
         watchlist = Watchlist(
@@ -246,9 +247,6 @@ class Prover:
         rules = Rules(max_states=MOST_STATES, timeout=self.budget(SEARCH_SECONDS))
         self.exploration = explore(self.system, watchlist, rules)
         compare(self.system, self.lemma2, self.facts.closed, self.invariants, self.exploration)
-
-    def _unrefused(self) -> list[int]:
-        return [r.update for r in self.lemma2.refusals if r.outcome not in ANSWERED]
 
     def _counterexamples(self) -> tuple[Counterexample, ...]:
         answered = {(p.update, p.label) for p in self.lemma2.pairs if p.outcome in ANSWERED}
@@ -279,150 +277,15 @@ class Prover:
             if f.root and state[f.index] != self.system.initial[f.index] and f.domain.lo <= state[f.index] <= f.domain.hi
         )
 
-    # Results.
-
-    def _results(self) -> list[Result]:
-        where = places(self.loaded).start
-        if self.exists is smt.Result.UNSAT:
-            detail = "no initial state satisfies `initially`: everything else would hold for no reason"
-            return [Result("start", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, where, engine="Z3")]
-        results = [self._legality()]
-        if any(u.kind is Kind.FAULT for u in self.system.updates):
-            results.append(self._faults())
-        if self.system.has_obligations and self.system.feasibility:
-            results.append(self._feasibility(results[0]))
-        if self.exists is smt.Result.UNKNOWN:
-            results.append(
-                Result("start", Verdict.UNKNOWN, Assurance.NONE, "whether an initial state exists was left open", where, engine="Z3")
-            )
-        properties = {p.name: p for p in self.system.properties}
-        for invariant in self.invariants:
-            results.append(self._invariant(invariant, properties.get(invariant.name)))
-        if self.system.has_obligations and self.system.accept and self.system.reject:
-            results.append(self._exclusion())
-        return results
-
-    def _legality(self) -> Result:
-        total = Counter(p.outcome for p in self.lemma2.pairs)
-        moving = sum(u.kind is not Kind.FAULT for u in self.system.updates)
-        by_feasibility = total[Outcome.PROVED] + total[Outcome.UNTOUCHED]
-        parts = [f"{by_feasibility:,} of {len(self.lemma2.pairs):,} pairs of update and clause from feasibility alone"]
-        if total[Outcome.STRENGTHENED]:
-            parts.append(f"{total[Outcome.STRENGTHENED]:,} with {len(self.found.lemmas) if self.found else 0:,} lemmas")
-        seconds = self.lemma2.seconds
-        violated = self._violation()
-        if violated is not None:
-            path, update = violated
-            state = end_of(self.system, path)
-            return Result(
-                "legality", Verdict.VIOLATED, Assurance.EXHAUSTIVE, ", ".join(parts), self.system.updates[update].span,
-                run_of(self.system, path, update), self._reasons(update, state), "Z3", seconds=seconds,
-            )  # fmt: skip
-        open_count = len(self.lemma2.pairs) - sum(total[o] for o in ANSWERED)
-        if not open_count and self.lemma2.complete:
-            detail = f"{moving:,} updates legal wherever enabled · {', '.join(parts)}"
-            return Result("legality", Verdict.PROVED, Assurance.PROVED, detail, engine="Z3", seconds=seconds)
-        if self.exploration is not None and self.exploration.stopped is None and not self.exploration.violations:
-            detail = f"{', '.join(parts)}, {open_count:,} by exploration of {self.exploration.states:,} states"
-            return Result("legality", Verdict.HOLDS, Assurance.EXHAUSTIVE, detail, engine="Z3 and explorer", seconds=seconds)
-        return Result(
-            "legality", Verdict.UNKNOWN, Assurance.BOUNDED, f"{', '.join(parts)}, {open_count:,} open{self._covered()}", engine="Z3",
-            not_guaranteed="the open pairs, beyond what was searched", seconds=seconds,
-        )  # fmt: skip
-
-    def _covered(self) -> str:
-        said = ""
-        if self.bounded is not None and self.bounded.depth >= 0:
-            said += f" · nothing else in runs of up to {self.bounded.depth} steps"
-        if self.exploration is not None and self.exploration.stopped is not None:
-            said += f" · nothing found in {self.exploration.states:,} states ({self.exploration.stopped})"
-        return said
-
-    def _violation(self) -> tuple[Path, int] | None:
-        """A shortest run to an illegal occurrence, and its update."""
-        if self.exploration is not None and self.exploration.violations:
-            paths = [(self.exploration.store.path(v.state), v.update) for v in self.exploration.violations]
-            return min(paths, key=lambda found: (len(found[0].updates), found[1]))
-        for found in self.bounded.found if self.bounded else ():
-            if found.bad.update is not None:
-                return found.path, found.bad.update
-        return None
-
-    def _reasons(self, update: int, state: State) -> tuple[Reason, ...]:
-        after = successor(self.system.updates[update], state)
-        reasons: list[Reason] = []
-        for broken in failing(self.system, self.system.updates[update], state):
-            where = after if broken.phase in {Phase.AFTER, Phase.FEASIBILITY} else state
-            reasons.extend(reasons_of(self.system, broken.clause, where))
-        return tuple(reasons[:4])
-
-    def _faults(self) -> Result:
-        faults = {self.system.updates[r.update].schema for r in self.lemma2.refusals}
-        occurrences = len(self.lemma2.refusals)
-        seconds = sum(r.seconds for r in self.lemma2.refusals)
-        left = self._unrefused()
-        if not left and self.lemma2.complete:
-            detail = f"{len(faults)}/{len(faults)} refused in every state · {occurrences:,} occurrences"
-            return Result("faults", Verdict.PROVED, Assurance.PROVED, detail, engine="Z3", seconds=seconds)
-        names = ", ".join(dict.fromkeys(self.system.updates[n].schema for n in left))
-        if self.exploration is not None and self.exploration.stopped is None:
-            passed = {name: count for name, count in self.exploration.passed.items() if count}
-            said = "passed: " + ", ".join(f"{n} {c:,}" for n, c in passed.items()) if passed else "none passed where reachable"
-            detail = f"not refused in every feasible state: {names} · {said}"
-            return Result("faults", Verdict.HOLDS, Assurance.EXHAUSTIVE, detail, engine="Z3 and explorer")
-        detail = f"not proved refused: {names}{self._covered()}"
-        return Result("faults", Verdict.UNKNOWN, Assurance.BOUNDED, detail, engine="Z3", seconds=seconds)
-
-    def _feasibility(self, legality: Result) -> Result:
-        count = f"{len(self.system.feasibility)} clauses"
-        if self.facts.closed:
-            return Result("feasibility", Verdict.PROVED, Assurance.PROVED, f"{count} in every reachable state", engine="Z3")
-        if legality.verdict is Verdict.HOLDS:
-            return Result("feasibility", Verdict.HOLDS, Assurance.EXHAUSTIVE, f"{count} in every reachable state", engine="explorer")
-        return Result("feasibility", Verdict.UNKNOWN, Assurance.NONE, "the environment is not proved to keep it", engine="Z3")
-
-    def _invariant(self, invariant: Invariant, prop: Property | None) -> Result:
-        span = prop.span if prop is not None else None
-        clause = Clause(invariant.name, invariant.goal, spans=() if span is None else (span,))
-        if invariant.way is not None:
-            detail = invariant.way.value + (f" (k = {invariant.k})" if invariant.k > 1 else "")
-            if invariant.lemmas:
-                detail += f": {len(invariant.lemmas)} clauses"
-            return Result(invariant.name, Verdict.PROVED, Assurance.PROVED, detail, span, engine="Z3", seconds=invariant.seconds)
-        path = invariant.path
-        engine = "Z3"
-        if path is None and self.exploration is not None:
-            sighting = self.exploration.checks[f"invariant:{invariant.name}"]
-            if sighting.first is not None:
-                run = run_to(self.exploration, sighting.first)
-                reasons = reasons_of(self.system, clause, self.exploration.store.state(sighting.first))
-                return Result(
-                    invariant.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, "", span, run, reasons, "explorer", seconds=invariant.seconds
-                )  # fmt: skip
-        if path is None and self.bounded is not None:
-            path = next((f.path for f in self.bounded.found if f.bad.update is None and f.bad.name == invariant.name), None)
-        if path is not None:
-            reasons = reasons_of(self.system, clause, end_of(self.system, path))
-            return Result(
-                invariant.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"after {len(path.updates)} steps", span,
-                run_of(self.system, path), reasons, engine, seconds=invariant.seconds,
-            )  # fmt: skip
-        if self.exploration is not None and self.exploration.stopped is None:
-            detail = f"in {self.exploration.states:,} states (not proved for all: {invariant.reason or 'not inductive'})"
-            return Result(invariant.name, Verdict.HOLDS, Assurance.EXHAUSTIVE, detail, span, engine="explorer", seconds=invariant.seconds)
-        return Result(
-            invariant.name, Verdict.UNKNOWN, Assurance.BOUNDED, f"{invariant.reason or 'not proved'}{self._covered()}", span, engine="Z3",
-            seconds=invariant.seconds,
-        )  # fmt: skip
-
-    def _exclusion(self) -> Result:
+    def _exclusion(self) -> Exclusion | None:
+        """Whether Acc and Rej exclude each other; None where there is nothing to report, or no state to report of."""
+        if self.exists is smt.Result.UNSAT or not (self.system.has_obligations and self.system.accept and self.system.reject):
+            return None
         accept = conjunction(self.bank, self.system.accept, self.system)
         reject = conjunction(self.bank, self.system.reject, self.system)
         answer = exclude(self.system, self.bank, accept, reject, self.budget(20.0))
         self.obligations.append(answer.obligation)
-        if answer.answer == "unsat":
-            return Result("reports", Verdict.PROVED, Assurance.PROVED, "Acc and Rej exclude each other", engine="Z3")
-        return Result("reports", Verdict.UNKNOWN, Assurance.NONE, f"Acc and Rej: {answer.answer} {answer.reason}".rstrip(), engine="Z3")
+        return answer
 
 
 def compare(system: System, lemma2: Lemma2, closed: bool, invariants: Sequence[Invariant], exploration: Exploration) -> None:
