@@ -1,4 +1,4 @@
-"""The command line: `icore check`, `explore`, `stable`, `graph`, `fmt`, `init`.
+"""The command line: `icore check`, `explore`, `stable`, `graph`, `verify`, `fmt`, `init`, and more.
 
 Only click is imported at start, so that `icore --help` answers at once; each command imports what it needs when it runs.
 Exit statuses are those of `verdict.ExitStatus`; usage errors are wrong input (2).
@@ -369,6 +369,29 @@ def whatif(file: Path, revoke: str, at: str | None, settings: dict[str, str], fo
     from icore_kernel.cli_prove import what_if_file
 
     return what_if_file(file, revoke, at, settings, theory, timeout, form == "json")
+
+
+@cli.command()
+@click.argument("record", metavar="RECORD")
+@click.option("--key", metavar="PUBLIC", help="The seal must be signed by this key: 64 hexadecimal digits, or a file of them.")
+@_format
+def verify(record: str, key: str | None, form: str) -> int:
+    """Verify RECORD: its chain, its seal and signature, and what was committed in it.
+
+    Exit status: 0 intact and sealed, 3 intact but not sealed, 1 broken.
+    """
+    from icore_kernel.cli_record import verify_record
+
+    return verify_record(record, key, form == "json")
+
+
+@cli.command()
+@click.argument("file", metavar="FILE", type=_path)
+def keygen(file: Path) -> int:
+    """Write a new key to FILE, to sign records with (Ed25519), and its public half to FILE.pub."""
+    from icore_kernel.cli_record import make_key
+
+    return make_key(file)
 
 
 @cli.command()

@@ -24,7 +24,7 @@ class Store(Protocol):
     """A record that is being written. `name` is what messages call it; `warning` says what its opening set aside, if anything.
 
     Where `append` returns, the entry outlives a kill of this process (and with `durable` a loss of power); where it
-    raises, the entry is not in the record.
+    raises, the entry is not in the record (but for a PostgreSQL server that stays out of reach: then that is not known).
     """
 
     name: str
@@ -57,6 +57,15 @@ class Store(Protocol):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
 
 
+def shown(target: str | Path) -> str:
+    """What messages call a record: without a password."""
+    if not str(target).startswith(POSTGRES):
+        return str(target)
+    from icore_kernel.record.postgres import place
+
+    return place(str(target)).shown
+
+
 def open_store(target: str | Path, *, create: bool = True, durable: bool = False) -> Store:
     """Open a record for writing: `NAME.jsonl`, `NAME.db`, `postgresql://…?record=NAME`, or `memory:`.
 
@@ -68,6 +77,10 @@ def open_store(target: str | Path, *, create: bool = True, durable: bool = False
         from icore_kernel.record.memory import MemoryStore
 
         return MemoryStore()
+    if words.startswith(POSTGRES):
+        from icore_kernel.record.postgres import PostgresStore
+
+        return PostgresStore(words, create=create)
     match Path(target).suffix:
         case ".jsonl":
             from icore_kernel.record.jsonl import JsonlStore
@@ -84,6 +97,10 @@ def open_store(target: str | Path, *, create: bool = True, durable: bool = False
 def read_lines(target: str | Path) -> Iterator[bytes]:
     """The lines of a record as they are, unchecked; the last may lack its line break. RecordError when there is none to read."""
     words = str(target)
+    if words.startswith(POSTGRES):
+        from icore_kernel.record import postgres
+
+        return postgres.read_lines(words)
     match Path(target).suffix:
         case ".jsonl":
             from icore_kernel.record import jsonl
@@ -102,7 +119,7 @@ def read_entries(target: str | Path) -> Iterator[Entry]:
 
     A last line that is not whole is passed over: another process may be writing it.
     """
-    return follow(str(target), read_lines(target))
+    return follow(shown(target), read_lines(target))
 
 
 def follow(record: str, lines: Iterator[bytes]) -> Iterator[Entry]:

@@ -1,0 +1,82 @@
+"""Whether a record is what its writer says it is: chain, seal, signature, and the legality of what was committed.
+
+Nothing is believed but the lines. The record is only read: a tail stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from icore_kernel.record.chain import ChainReport, check_chain
+from icore_kernel.record.entry import ZERO, BrokenRecord, Entry
+from icore_kernel.record.seal import MissingExtra, WrongSignature, check_signature
+from icore_kernel.record.store import read_entries, read_lines, shown
+
+Check = Callable[[Iterable[Entry]], list[str]]
+"""What looks at the entries of an intact chain and says what is wrong with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was found of a record.
+
+    * `signed_by`: the public key whose signature was checked; None where the seal has none, or it could not be checked;
+    * `checks`: of each further check its name and the problems it found;
+    * `problems`: why the record is broken, all that was found, the chain's first;
+    * `unsure`: why it is not known to be whole, though nothing is wrong with what there is.
+    """
+
+    record: str
+    chain: ChainReport
+    signed_by: str | None
+    trusted: bool
+    checks: tuple[tuple[str, tuple[str, ...]], ...]
+    problems: tuple[str, ...]
+    unsure: tuple[str, ...]
+
+    @property
+    def exit_status(self) -> int:
+        """0 intact and sealed, 3 intact but not sealed (or the signature could not be checked), 1 broken."""
+        return 1 if self.problems else 3 if self.unsure else 0
+
+
+def verify(target: str | Path, trusted: str | None = None, checks: Iterable[tuple[str, Check]] = ()) -> Verified:
+    """Verify a record. `trusted`: the public key by which it must be signed. RecordError when there is no record to read."""
+    try:
+        chain = check_chain(read_lines(target))
+    except BrokenRecord as wrong:
+        chain = ChainReport(wrong.line - 1, ZERO, None, (wrong.line, wrong.what))
+    if chain.broken is not None:
+        number, what = chain.broken
+        return Verified(shown(target), chain, None, False, (), (f"line {number:,}: {what}",), ())
+    problems: list[str] = []
+    unsure: list[str] = []
+    signed_by = _signature(chain, trusted, problems, unsure)
+    answered = tuple((name, tuple(check(islice(read_entries(target), chain.count)))) for name, check in checks)
+    problems += [problem for _, found in answered for problem in found]
+    return Verified(shown(target), chain, signed_by, trusted is not None and signed_by == trusted, answered, tuple(problems), tuple(unsure))
+
+
+def _signature(chain: ChainReport, trusted: str | None, problems: list[str], unsure: list[str]) -> str | None:
+    """The key that signed; adds what is wrong, and what is not known."""
+    if chain.tail:
+        unsure.append(f"the last line is not whole: {len(chain.tail):,} bytes without a line break")
+    if chain.seal is None:
+        unsure.append("not sealed: entries may be missing at the end" if chain.count else "there are no entries")
+        return None
+    try:
+        key = check_signature(chain.seal)
+    except WrongSignature as wrong:
+        problems.append(str(wrong))
+        return None
+    except MissingExtra as missing:
+        unsure.append(f"the signature was not checked: {missing}")
+        return None
+    if trusted is not None and key is None:
+        problems.append(f"not signed; a signature by {trusted} is expected")
+    elif trusted is not None and key != trusted:
+        problems.append(f"signed by {key}; a signature by {trusted} is expected")
+    return key
