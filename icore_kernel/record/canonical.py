@@ -103,7 +103,7 @@ def _pieces(value: object) -> list[str]:
 
 
 def _utf16(key: str) -> bytes:
-    return key.encode("utf-16-be")
+    return key.encode("utf-16-be", "surrogatepass")
 
 
 def parse(text: bytes) -> Value:
@@ -135,6 +135,15 @@ def fault(text: bytes) -> str | None:
     except _Fault as found:
         return f"byte {len(read[: found.at].encode())}: {found.what}"
     return None
+
+
+def end_of_value(text: bytes) -> int | None:
+    """Where the value at the beginning of these bytes ends; None where no whole value stands there."""
+    read = text.decode(errors="surrogateescape")
+    try:
+        return len(read[: _value(read, 0, 0)].encode(errors="surrogateescape"))
+    except _Fault:
+        return None
 
 
 class _Fault(Exception):

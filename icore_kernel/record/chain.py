@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from icore_kernel.record.canonical import LONGEST, CanonicalError
+from icore_kernel.record.canonical import LONGEST, CanonicalError, end_of_value
 from icore_kernel.record.entry import SEAL, ZERO, Entry, read
 
 _SEAL_KEYS = frozenset({"algorithm", "count", "head", "key", "signature"})
@@ -87,4 +87,6 @@ def check_chain(lines: Iterable[bytes]) -> ChainReport:
             chain.add(line)
         except CanonicalError as wrong:
             return ChainReport(chain.count, chain.head, chain.seal, broken=(number, str(wrong)), tail=tail)
+    if tail and (end := end_of_value(tail)) is not None and end < len(tail):  # no cut leaves this: something stands for the line break
+        return ChainReport(chain.count, chain.head, chain.seal, broken=(chain.count + 1, f"byte {end}: a line break is expected"), tail=tail)
     return ChainReport(chain.count, chain.head, chain.seal, tail=tail)
