@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rewriting": {"terms", "meaning", "system", "explore", "verdict"},
     "ground": {"terms", "system", "icore_dsl"},
     "record": set(),
+    "hosts": {"audit", "load", "meaning", "record", "system", "terms"},
     "load": {"terms", "system", "icore_dsl", "ground", "theory_files"},
     "runs": {"system", "verdict", "explore"},
     "runs_io": _ENGINES | {"runs"},
