@@ -14,8 +14,8 @@ from icore_kernel.meaning import scalar
 from icore_kernel.system import DomainKind, Field, Kind, System
 from icore_kernel.terms.node import Term
 
-WORLD = frozenset({"monitor", "environment", "nobody"})
-"""Actors that are no agents: whoever runs the host may speak for them."""
+WORLD = frozenset({"monitor", "environment"})
+"""Actors that are no agents, for which the host speaks when it schedules them."""
 STAFFING = frozenset({"assign", "reassign", "unassign"})
 """Operations that an agent with authority over assignments may propose for others (section 5)."""
 
@@ -68,7 +68,7 @@ class Labeller:
     def _labelled(self, state: State, agent: str, step: Step, number: int, staffing: bool = False) -> Labelled:
         update = self.system.updates[number]
         problems: tuple[Violation, ...] = ()
-        if update.actor not in WORLD and update.actor != agent and not (staffing and update.operation in STAFFING):
+        if update.actor not in {agent, "nobody"} and not (staffing and update.operation in STAFFING):
             said = f"{update.name} is for {update.actor} to do, not for {agent}"
             problems = (Violation("definition 6(ii) actor", update.name, said, spans=() if update.span is None else (update.span,)),)
         return Labelled(step, number, update.name, state, self.judge.successor(state, number), problems)
