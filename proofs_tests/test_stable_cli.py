@@ -291,6 +291,9 @@ def test_a_push_is_a_matter_of_order_that_statuses_do_not_keep(tmp_path: Path, e
         ("guard", {"arrives": HOLDS}),
         ("guard_tireless", {"arrives": VIOLATED, "fair_arrival": VIOLATED}),
         ("abandoned", {"settlement": VIOLATED}),
+        # Trying is fair and may fail for ever; success declared fair itself comes.
+        ("retries", {"over": VIOLATED}),
+        ("retries_succeed", {"over": HOLDS}),
     ],
 )
 def test_liveness_argued_by_hand(name: str, verdicts: dict[str, str]) -> None:

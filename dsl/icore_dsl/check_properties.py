@@ -110,7 +110,11 @@ class Properties:
 
     def fair(self, decl: FairDecl) -> None:
         for name in decl.updates:
-            self._update(name)
+            head, _, part = name.id.partition(".")
+            update = self._update(Name(head, self.found.word(name.span, head)))
+            if update is not None and part and part not in parts_of(update):
+                hint = near(part, parts_of(update))
+                self.found.add(R014, self.found.word(name.span, part), f"`{head}` has no outcome and no fault `{part}`", hint)
 
     def symmetric(self, decl: SymmetricDecl) -> None:
         if decl.what not in ("agents", "obligations"):

@@ -367,7 +367,7 @@ class Declarations(Builder):
         return s.Name(".".join(part.id for part in args), self.lines.span(start, end))
 
     def fair_decl(self, args: Args, start: int, end: int) -> s.Decl:
-        return s.FairDecl(args[0].text, args[1], self.lines.span(start, end))
+        return s.FairDecl(args[0].text, tuple(args[1:]), self.lines.span(start, end))
 
     def symmetric_decl(self, args: Args, start: int, end: int) -> s.Decl:
         return s.SymmetricDecl(args[0].id, args[1], self.lines.span(start, end))

@@ -303,7 +303,7 @@ class CheckDecl:
 
 @dataclass(slots=True)
 class FairDecl:
-    """`fair weak push`, `fair strong finish, enable`."""
+    """`fair weak push`, `fair strong finish.ok, enable`: updates, or one of their outcomes or faults (the name keeps the dot)."""
 
     strength: str
     updates: tuple[Name, ...]

@@ -9,23 +9,38 @@ from icore_kernel.check.plan import Plan
 from icore_kernel.check.quiet import blocked, refusals
 from icore_kernel.check.whole import Whole
 from icore_kernel.rewriting.game import Game, solve
-from icore_kernel.rewriting.liveness import Escape, Fairness, escape
+from icore_kernel.rewriting.liveness import Demands, Escape, Fairness, escape
 from icore_kernel.system import Kind, Property, System
 from icore_kernel.verdict import Assurance, Reason, Result, Run, Verdict
 
+Binding = tuple[tuple[str, str], ...]
 
-def fairness(system: System) -> tuple[Fairness, ...]:
-    """Agents and the monitor are weakly fair, the environment and faults are not, unless declared (A.7; design 3, Players)."""
+
+def fairness(system: System) -> Demands:
+    """Agents and the monitor are weakly fair, the environment and faults are not, unless declared (A.7; design 3, Players).
+
+    The outcomes of an update at one binding meet one demand; an outcome that is declared fair itself makes another.
+    """
     declared = {name: Fairness(strength) for strength, name in system.fairness}
-    found: list[Fairness] = []
+    number: dict[tuple[str, Binding], int] = {}
+    kinds: list[Fairness] = []
+    of: list[tuple[int, ...]] = []
     for update in system.updates:
-        own = Fairness.WEAK if update.kind is Kind.ORDINARY else Fairness.UNFAIR
-        if update.schema in declared:
-            own = declared[update.schema]
-        elif update.kind is not Kind.FAULT:
-            own = declared.get(update.schema.partition(".")[0], own)
-        found.append(own)
-    return tuple(found)
+        base = update.schema.partition(".")[0]
+        asked: list[tuple[str, Fairness]] = []
+        if update.kind is not Kind.FAULT:
+            whole = declared.get(base, Fairness.WEAK if update.kind is Kind.ORDINARY else Fairness.UNFAIR)
+            if whole is not Fairness.UNFAIR:
+                asked.append((base, whole))
+        if update.schema in declared and (update.schema, declared[update.schema]) not in asked:
+            asked.append((update.schema, declared[update.schema]))
+        own: list[int] = []
+        for name, kind in asked:
+            own.append(number.setdefault((name, update.binding), len(kinds)))
+            if own[-1] == len(kinds):
+                kinds.append(kind)
+        of.append(tuple(own))
+    return Demands(tuple(kinds), tuple(of))
 
 
 def settlement(whole: Whole, plan: Plan, prop: Property) -> Result:

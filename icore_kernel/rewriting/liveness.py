@@ -1,8 +1,8 @@
 """Runs that go on for ever without reaching a goal: fair lassos, and fair ends (A.7's fairness, per occurrence).
 
-An occurrence is one ground update. Weakly fair: it may not be enabled from some point on and never taken. Strongly fair:
-it may not be enabled again and again and never taken. The environment and faults are not fair unless declared so: a run may
-end where only they could move.
+Weakly fair: an occurrence may not be enabled from some point on and never taken. Strongly fair: it may not be enabled again and
+again and never taken. An occurrence is one update at one binding, whatever its outcome (decision 38): its outcomes are ground updates
+that meet one demand. The environment and faults are not fair unless declared so: a run may end where only they could move.
 """
 
 from __future__ import annotations
@@ -26,6 +26,22 @@ class Fairness(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Demands:
+    """What fairness asks of a run. `kinds[d]`: how strongly demand d is made; `of[u]`: the demands that ground update u meets when it is
+    taken, and makes where it is enabled. An update without demands is unfair."""
+
+    kinds: tuple[Fairness, ...]
+    of: tuple[tuple[int, ...], ...]
+
+
+def each(fairness: Sequence[Fairness]) -> Demands:
+    """Every update an occurrence of its own."""
+    fair = [u for u, kind in enumerate(fairness) if kind is not Fairness.UNFAIR]
+    place = {u: d for d, u in enumerate(fair)}
+    return Demands(tuple(fairness[u] for u in fair), tuple((place[u],) if u in place else () for u in range(len(fairness))))
+
+
+@dataclass(frozen=True, slots=True)
 class Escape:
     """A fair run that never meets the goal: from `start` it goes `stem`, (update, target) steps, to `state`, and ends there
     (`cycle` empty) or goes round `cycle` from `state` back to it."""
@@ -36,35 +52,33 @@ class Escape:
     cycle: tuple[tuple[int, int], ...] = ()
 
 
-def escape(graph: Quotient, goal: bytearray, starts: Sequence[int], fairness: Sequence[Fairness]) -> Escape | None:
+def escape(graph: Quotient, goal: bytearray, starts: Sequence[int], demands: Demands) -> Escape | None:
     """A fair run from one of `starts` (those outside the goal) that stays outside the goal for ever, or None.
 
-    `goal[s]`: 1 where state s is in the goal; `fairness[u]` for every ground update. Ends come before cycles.
+    `goal[s]`: 1 where state s is in the goal. Ends come before cycles.
     """
     begins = [s for s in starts if not goal[s]]
     if not graph.plain:
         from icore_kernel.explore import passes
 
-        fair = [f is not Fairness.UNFAIR for f in fairness]
+        fair = [bool(own) for own in demands.of]
         end, cyclic = passes.outside(graph.start, graph.update, graph.target, goal, begins, fair, components)
     else:
-        end, cyclic = _outside(graph, goal, begins, fairness)
+        end, cyclic = _outside(graph, goal, begins, demands)
     if end is not None:
         return _escape(graph, goal, begins, end, ())
     for states in cyclic:
-        found = _fair(graph, states, fairness)
+        found = _fair(graph, states, demands)
         if found is not None:
             return _escape(graph, goal, begins, *found)
     return None
 
 
-def _outside(
-    graph: Quotient, goal: bytearray, starts: Sequence[int], fairness: Sequence[Fairness]
-) -> tuple[int | None, list[list[int]]]:
+def _outside(graph: Quotient, goal: bytearray, starts: Sequence[int], demands: Demands) -> tuple[int | None, list[list[int]]]:
     """The first state outside the goal where a fair run may end, and the components with a cycle there."""
     region = _reachable(graph, goal, starts)
     for state in sorted(region):
-        if all(fairness[u] is Fairness.UNFAIR for u, _ in graph.out(state)):
+        if not any(demands.of[u] for u, _ in graph.out(state)):
             return state, []
     return None, _components(graph, sorted(region), region)
 
@@ -97,37 +111,37 @@ def _escape(graph: Quotient, goal: bytearray, starts: Sequence[int], state: int,
     return Escape(here, tuple(reversed(stem)), state, cycle)
 
 
-def _fair(graph: Quotient, component: list[int], fairness: Sequence[Fairness]) -> Round | None:
+def _fair(graph: Quotient, component: list[int], demands: Demands) -> Round | None:
     """A fair cycle through a strongly connected set with a step in it, or None. Strong fairness removes states and recurses."""
     pending = [component]
     while pending:
         states = pending.pop()
         inside = set(states)
-        taken: dict[int, tuple[int, int]] = {}
-        disabled: dict[int, int] = {}
+        moving = False
+        met: dict[int, tuple[int, int, int]] = {}
         enabled: dict[int, int] = {}
         for state in states:
-            here = set()
+            here: set[int] = set()
             for update, target in graph.out(state):
-                here.add(update)
+                here.update(demands.of[update])
                 if target in inside:
-                    taken.setdefault(update, (state, target))
-            for update in here:
-                enabled[update] = enabled.get(update, 0) + 1
-        if not taken:
+                    moving = True
+                    for demand in demands.of[update]:
+                        met.setdefault(demand, (state, target, update))
+            for demand in here:
+                enabled[demand] = enabled.get(demand, 0) + 1
+        if not moving:
             continue
-        starved_weak = [u for u, n in enabled.items() if fairness[u] is not Fairness.UNFAIR and u not in taken and n == len(states)]
-        if starved_weak:
+        starved = [d for d in enabled if d not in met]
+        if any(enabled[d] == len(states) for d in starved):
             continue  # any smaller cycle starves it too
-        starved = [u for u in enabled if fairness[u] is Fairness.STRONG and u not in taken]
-        if starved:
-            kept = [s for s in states if not any(u in starved for u, _ in graph.out(s))]
+        strong = {d for d in starved if demands.kinds[d] is Fairness.STRONG}
+        if strong:
+            kept = [s for s in states if not any(strong.intersection(demands.of[u]) for u, _ in graph.out(s))]
             pending.extend(_components(graph, kept, set(kept)))
             continue
-        for update, count in enabled.items():
-            if fairness[update] is Fairness.WEAK and update not in taken and count < len(states):
-                disabled[update] = next(s for s in states if all(u != update for u, _ in graph.out(s)))
-        return _tour(graph, states, inside, [taken[u] + (u,) for u in taken if fairness[u] is not Fairness.UNFAIR], list(disabled.values()))
+        disabled = [next(s for s in states if all(d not in demands.of[u] for u, _ in graph.out(s))) for d in starved]
+        return _tour(graph, states, inside, list(dict.fromkeys(met.values())), disabled)
     return None
 
 
