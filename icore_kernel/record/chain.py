@@ -25,10 +25,10 @@ class Chain:
 
     def add(self, line: bytes) -> Entry:
         """The entry of a line with its line break. CanonicalError where it does not follow those before it."""
-        if not line.endswith(b"\n"):
-            raise CanonicalError("the line is not whole")
         if self.seal is not None:
             raise CanonicalError("a line after the seal")
+        if not line.endswith(b"\n"):
+            raise CanonicalError("the line is not whole")
         entry = read(line[:-1])
         if entry.seq != self.count:
             raise CanonicalError(f"entry {entry.seq:,} where entry {self.count:,} is expected")
@@ -88,5 +88,7 @@ def check_chain(lines: Iterable[bytes]) -> ChainReport:
         except CanonicalError as wrong:
             return ChainReport(chain.count, chain.head, chain.seal, broken=(number, str(wrong)), tail=tail)
     if tail and (end := end_of_value(tail)) is not None and end < len(tail):  # no cut leaves this: something stands for the line break
-        return ChainReport(chain.count, chain.head, chain.seal, broken=(chain.count + 1, f"byte {end}: a line break is expected"), tail=tail)
+        return ChainReport(
+            chain.count, chain.head, chain.seal, broken=(chain.count + 1, f"byte {end}: a line break is expected"), tail=tail
+        )
     return ChainReport(chain.count, chain.head, chain.seal, tail=tail)

@@ -31,7 +31,7 @@ class JsonlStore(LocalStore):
             end = os.fstat(self._file).st_size - len(report.tail)
             super().__init__(str(path), Written(report.count, report.head, report.sealed, end))
             if report.tail:
-                aside = _set_aside(path, end, report.tail)
+                aside = _set_aside(path, end, report.tail, durable)
                 os.ftruncate(self._file, end)
                 self.warning = f"{path}: the last line was not whole; its {len(report.tail):,} bytes are set aside in {aside}"
             if durable:
@@ -92,15 +92,16 @@ def _open(path: Path, create: bool) -> int:
         raise RecordError(f"{path}: cannot be written: {failed.strerror or failed}") from failed
 
 
-def _set_aside(path: Path, end: int, tail: bytes) -> Path:
-    """Keep the tail in `NAME.tail-OFFSET`; on the disk before the record is cut. What stands there already is not overwritten."""
+def _set_aside(path: Path, end: int, tail: bytes, durable: bool) -> Path:
+    """Keep the tail in `NAME.tail-OFFSET` before the record is cut. What stands there already is not overwritten."""
     for turn in count(1):
         aside = path.with_name(f"{path.name}.tail-{end}" + ("" if turn == 1 else f"-{turn}"))
         try:
             with aside.open("xb") as new:
                 new.write(tail)
-                new.flush()
-                os.fsync(new.fileno())
+                if durable:
+                    new.flush()
+                    os.fsync(new.fileno())
         except FileExistsError:
             if aside.read_bytes() == tail:  # a kill came between this and the cut
                 return aside

@@ -20,6 +20,12 @@ from icore_kernel.record.lock import hold, let_go
 _MARK = 0x69636F72
 """The application id in the header of the database: "icor"."""
 _SCHEMA = "CREATE TABLE IF NOT EXISTS entry (seq INTEGER PRIMARY KEY, line BLOB NOT NULL) STRICT"
+_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What comes of a database; the latter where a damaged one makes SQLite say something that is no text."""
+_SURROUNDINGS = {
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY,
+}  # fmt: skip
 _INSERT = "INSERT INTO entry VALUES (?, ?)"
 
 
@@ -38,12 +44,9 @@ class SqliteStore(LocalStore):
             except BaseException:
                 self._base.close()
                 raise
-        except (OSError, sqlite3.OperationalError) as failed:
+        except (OSError, *_ERRORS) as failed:
             let_go(_beside(path), self._held)
-            raise RecordError(f"{path}: cannot be written: {failed}") from failed
-        except sqlite3.DatabaseError as wrong:
-            let_go(_beside(path), self._held)
-            raise BrokenRecord(str(path), 1, f"not a database: {wrong}") from wrong
+            raise _said(str(path), failed, "written") from failed
         except RecordError:
             let_go(_beside(path), self._held)
             raise
@@ -54,7 +57,7 @@ class SqliteStore(LocalStore):
         except sqlite3.IntegrityError as taken:
             raise BusyRecord(self.name) from taken
         except sqlite3.Error as failed:
-            raise RecordError(f"{self.name}: cannot be written: {failed}") from failed
+            raise _said(self.name, failed, "written") from failed
 
     def _cut(self, written: Written) -> None:
         try:
@@ -62,7 +65,7 @@ class SqliteStore(LocalStore):
                 self._base.rollback()
             self._base.execute("DELETE FROM entry WHERE seq >= ?", (written.count,))
         except sqlite3.Error as failed:
-            raise RecordError(f"{self.name}: cannot be written: {failed}") from failed
+            raise _said(self.name, failed, "written") from failed
 
     def _lines(self, written: Written) -> Iterator[bytes]:
         return _rows(self._base, self.name, written.count)
@@ -79,23 +82,32 @@ def read_lines(path: Path) -> Iterator[bytes]:
     try:
         base = _connect(path, "ro")
         try:
-            if not base.execute("SELECT 1 FROM sqlite_schema WHERE name = 'entry'").fetchone():
+            if base.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'entry'").fetchone() != (1,):
                 raise BrokenRecord(str(path), 1, "not a record: it has no entries")
             yield from _rows(base, str(path), None)
         finally:
             base.close()
-    except sqlite3.OperationalError as failed:
-        raise RecordError(f"{path}: cannot be read: {failed}") from failed
-    except sqlite3.DatabaseError as wrong:
-        raise BrokenRecord(str(path), 1, f"the database is damaged: {wrong}") from wrong
+    except _ERRORS as failed:
+        raise _said(str(path), failed, "read") from failed
 
 
 def _rows(base: sqlite3.Connection, name: str, below: int | None) -> Iterator[bytes]:
-    rows = base.execute("SELECT line FROM entry WHERE ?1 IS NULL OR seq < ?1 ORDER BY seq", (below,))
-    for number, (line,) in enumerate(rows, start=1):
-        if not isinstance(line, bytes):
-            raise BrokenRecord(name, number, "the row holds no bytes")
-        yield line
+    try:
+        rows = base.execute("SELECT line FROM entry WHERE ?1 IS NULL OR seq < ?1 ORDER BY seq", (below,))
+        for number, (line,) in enumerate(rows, start=1):
+            if not isinstance(line, bytes):
+                raise BrokenRecord(name, number, "the row holds no bytes")
+            yield line
+    except _ERRORS as failed:
+        raise _said(name, failed, "read") from failed
+
+
+def _said(name: str, failed: Exception, done: str) -> RecordError:
+    """What the failure is: of the surroundings (a lock, a full disk, a folder that is not there), or of the database itself."""
+    code = getattr(failed, "sqlite_errorcode", 0) & 0xFF
+    if isinstance(failed, OSError) or code in _SURROUNDINGS:
+        return RecordError(f"{name}: cannot be {done}: {getattr(failed, 'strerror', None) or failed}")
+    return BrokenRecord(name, 1, f"the database is damaged: {failed}")
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
