@@ -4,7 +4,9 @@ import sys
 
 from setuptools import Extension, find_packages, setup
 
-SOURCES = ("forks", "graph", "module", "module_graph", "module_kept", "planes", "reach", "search", "store")
+SOURCES = (
+    "forks", "graph", "judging", "looking", "module", "module_graph", "module_kept", "plain", "planes", "reach", "search", "steps", "store",
+)  # fmt: skip
 HEADERS = ("forks", "graph", "module", "planes", "reach", "search", "store")
 FOLDER = "icore_kernel/explore/csrc"
 
@@ -14,7 +16,8 @@ KERNEL = Extension(
     "icore_kernel.explore._kernel",
     sources=[f"{FOLDER}/{name}.c" for name in SOURCES],
     depends=[f"{FOLDER}/{name}.h" for name in HEADERS],
-    extra_compile_args=[] if sys.platform == "win32" else ["-O3", "-std=c11"],
+    extra_compile_args=[] if sys.platform == "win32" else ["-O3", "-std=c11", "-pthread"],
+    extra_link_args=[] if sys.platform == "win32" else ["-pthread"],
     py_limited_api=True,
     optional=True,
 )

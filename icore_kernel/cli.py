@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from icore_kernel.cli_runs import COMMANDS
 from icore_kernel.version import VERSION
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ _timeout = click.option("--timeout", metavar="S", type=float, callback=_seconds,
 
 
 _max_memory = click.option("--max-memory", metavar="SIZE", callback=_size, help="Stop before SIZE (300MB, 2GB) is taken: unknown.")
+_cores = click.option("--cores", metavar="N", type=click.IntRange(min=1), help="Cores that the search may use (two, where there are).")
 _checkpoint = click.option("--checkpoint", metavar="DIR", type=_path, help="Write to DIR now and then what a killed search needs to go on.")
 _resume = click.option("--resume", metavar="DIR", type=_path, help="Go on from the checkpoint in DIR, and write the next ones there.")
 
@@ -136,14 +138,15 @@ def _limits(
     max_depth: int | None,
     timeout: float | None,
     max_memory: int | None,
-    checkpoint: Path | None,
-    resume: Path | None,
+    checkpoint: Path | None = None,
+    resume: Path | None = None,
+    cores: int | None = None,
 ) -> Limits:
     from icore_kernel.cli_check import Limits
 
     if resume is not None and checkpoint not in (None, resume):
         raise click.UsageError("--resume goes on writing to its own folder: leave --checkpoint out")
-    return Limits(max_states, max_depth, timeout, max_memory, resume or checkpoint, resume is not None)
+    return Limits(max_states, max_depth, timeout, max_memory, resume or checkpoint, resume is not None, cores)
 
 
 @cli.command(cls=CheckCommand)
@@ -163,6 +166,7 @@ def _limits(
 @_max_depth
 @_timeout
 @_max_memory
+@_cores
 @_checkpoint
 @_resume
 @_reduce
@@ -179,6 +183,7 @@ def check(
     max_depth: int | None,
     timeout: float | None,
     max_memory: int | None,
+    cores: int | None,
     checkpoint: Path | None,
     resume: Path | None,
     reduce: str | None,
@@ -188,7 +193,7 @@ def check(
     """The verdict on each FILE, with a shortest run where one is violated."""
     from icore_kernel.cli_check import Asked, check_files
 
-    limits = _limits(max_states, max_depth, timeout, max_memory, checkpoint, resume)
+    limits = _limits(max_states, max_depth, timeout, max_memory, checkpoint, resume, cores)
     if limits.checkpoint is not None and len(files) > 1:
         raise click.UsageError("a checkpoint is of one file: check the files one by one")
     return check_files(files, Asked(settings, theory, only, unaudited, strict, form == "json", limits, save_run, reduce))
@@ -210,6 +215,7 @@ def check(
 @_max_depth
 @_timeout
 @_max_memory
+@_cores
 @_checkpoint
 @_resume
 @_reduce
@@ -230,6 +236,7 @@ def explore(
     max_depth: int | None,
     timeout: float | None,
     max_memory: int | None,
+    cores: int | None,
     checkpoint: Path | None,
     resume: Path | None,
     reduce: str | None,
@@ -246,7 +253,7 @@ def explore(
         raise click.UsageError("--seed is of --simulate")
     if reduce is not None and (replay is not None or simulate is not None or drawings.asked):
         raise click.UsageError("--reduce is of a search: not of --replay, --simulate or a step graph")
-    limits = _limits(max_states, max_depth, timeout, max_memory, checkpoint, resume)
+    limits = _limits(max_states, max_depth, timeout, max_memory, checkpoint, resume, cores)
     if limits.checkpoint is not None and (replay is not None or simulate is not None or drawings.asked):
         raise click.UsageError("only a search writes checkpoints: not --replay, --simulate or a step graph")
     asked = form_of.Explored(file, settings, theory, limits, form == "json", reduce)
@@ -314,7 +321,7 @@ def stable(
     """Whether the order of events matters in FILE: termination, order stability, and every pair of updates."""
     from icore_kernel.cli_stable import stable_file
 
-    limits = _limits(max_states, max_depth, timeout, max_memory, None, None)
+    limits = _limits(max_states, max_depth, timeout, max_memory)
     return stable_file(file, settings, theory, limits, solver_time, html, as_json=form == "json")
 
 
@@ -414,6 +421,10 @@ def init(name: str) -> int:
     from icore_kernel.cli_files import write_starter
 
     return write_starter(name)
+
+
+for command in COMMANDS:
+    cli.add_command(command)
 
 
 def run(arguments: list[str]) -> int:

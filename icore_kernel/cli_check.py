@@ -37,6 +37,7 @@ class Limits:
     max_memory: int | None = None
     checkpoint: Path | None = None
     resume: bool = False
+    cores: int | None = None
 
     def rules(self, settings: Mapping[str, str], progress: Tell | None) -> Rules:
         from icore_kernel.explore.model import Checkpoints, Rules
@@ -47,7 +48,7 @@ class Limits:
             checkpoints = Checkpoints(self.checkpoint, self.resume, facts=facts)
         return Rules(
             max_states=self.max_states, max_depth=self.max_depth, timeout=self.timeout, max_memory=self.max_memory,
-            progress=progress, checkpoints=checkpoints,
+            cores=self.cores, progress=progress, checkpoints=checkpoints,
         )  # fmt: skip
 
 

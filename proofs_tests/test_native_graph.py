@@ -115,11 +115,12 @@ def test_wrong_tables_are_refused_or_harmless() -> None:
             except ValueError:
                 refused += 1
                 continue
+            threads = random.choice((1, 2))
             assert _kernel.admit(found, b"\0" * 8 * search.layout.words) == 0
             while _kernel.begin_level(found):
                 status = 0
                 while status == 0:
-                    status = _kernel.advance(found, 2)
+                    status = _kernel.advance(found, 2, threads)
                 if status != 1:
                     break
             assert 1 <= _kernel.totals(found)[0] <= 3000
@@ -130,7 +131,7 @@ def test_wrong_tables_are_refused_or_harmless() -> None:
 
 def test_a_search_that_is_not_complete_does_nothing() -> None:
     search = _kernel.new(1, 1, -1, 0)
-    for call in (lambda: _kernel.advance(search, 1), lambda: _kernel.begin_level(search), lambda: _kernel.admit(search, b"\0" * 8)):
+    for call in (lambda: _kernel.advance(search, 1, 1), lambda: _kernel.begin_level(search), lambda: _kernel.admit(search, b"\0" * 8)):
         with pytest.raises(ValueError, match="not complete"):
             call()
     with pytest.raises(ValueError, match="no such program"):
@@ -140,4 +141,4 @@ def test_a_search_that_is_not_complete_does_nothing() -> None:
     with pytest.raises(IndexError):
         _kernel.state(search, 0)
     with pytest.raises(ValueError):
-        _kernel.advance(object(), 1)
+        _kernel.advance(object(), 1, 1)

@@ -18,6 +18,35 @@ def resident() -> int:
     return pages * _page()
 
 
+def anonymous() -> int:
+    """Bytes of memory of its own: without what is a file's, which the system can write out and read again."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            _, pages, shared, *_ = map(int, file.read().split())
+    except OSError:
+        return peak()
+    return (pages - shared) * _page()
+
+
+def available() -> int:
+    """Bytes that may be taken before others, or this process, have to give up some; 0 where the system does not tell."""
+    try:
+        with open("/proc/meminfo", "rb") as file:
+            facts = dict(line.split(b":", 1) for line in file)
+        return min(1024 * int(facts[b"MemAvailable"].split()[0]), _left_to_the_group())
+    except (OSError, KeyError, ValueError):
+        return 0
+
+
+def _left_to_the_group() -> int:
+    """What a bound on a group of processes (a container) leaves; without one, more than there is."""
+    try:
+        with open("/sys/fs/cgroup/memory.max", "rb") as most, open("/sys/fs/cgroup/memory.current", "rb") as now:
+            return max(0, int(most.read()) - int(now.read()))
+    except (OSError, ValueError):
+        return sys.maxsize
+
+
 def _page() -> int:
     import resource
 

@@ -85,7 +85,10 @@ class Rules:
     * `max_states`: keep this many states, stop when there is one more;
     * `max_depth`: states of this depth are found and checked, not expanded;
     * `timeout`: seconds of a monotonic clock from the start;
-    * `max_memory`: bytes of memory that the process may take; stops before an allocation that would go beyond;
+    * `max_memory`: bytes of memory that the process may take for its own; the search by the C kernel then keeps its states on disk,
+      and all stop before an allocation that would go beyond;
+    * `spill_at`: bytes of states and tables from which on the C kernel keeps states on disk (None: 3/4 of the memory available);
+    * `cores`: how many the search may use (None: two, where there are); what it finds does not depend on it;
     * `stop_on`: watchlist ids (a check violated, something seen), or LEGALITY;
     * `interrupted`: asked now and then; true stops like Ctrl-C does;
     * `keep_graph`: keep the steps of a complete exploration (8 bytes a step and more);
@@ -102,6 +105,8 @@ class Rules:
     keep_graph: bool = False
     proved: frozenset[int] = frozenset()
     max_memory: int | None = None
+    spill_at: int | None = None
+    cores: int | None = None
     checkpoints: Checkpoints | None = None
 
 

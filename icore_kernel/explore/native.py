@@ -6,27 +6,31 @@ counted is read once, at the end.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from array import array
 from collections.abc import Iterator
 from enum import Enum
 from fractions import Fraction
+from itertools import chain
+from math import prod
 from time import perf_counter
-
-import numpy as np
+from typing import IO, TYPE_CHECKING
 
 from icore_kernel.explore import _kernel, judge
-from icore_kernel.explore.block_search import initial_blocks
-from icore_kernel.explore.blocks import Words
-from icore_kernel.explore.checkpoint import Folder
 from icore_kernel.explore.judge import roles
 from icore_kernel.explore.layout import Layout, lay_out
-from icore_kernel.explore.memory import resident, show_size
+from icore_kernel.explore.memory import anonymous, available, show_size
 from icore_kernel.explore.model import LEGALITY, Exploration, FinalityBreak, Mode, Path, Rules, State, StepGraph, Watchlist
-from icore_kernel.explore.native_finality import finality
-from icore_kernel.explore.native_kept import Kept
 from icore_kernel.explore.native_tables import EXPAND, LOOK, Measured, Tables
+from icore_kernel.explore.scalar_search import initial_states
 from icore_kernel.explore.tally import Clock, Stop, Tally
 from icore_kernel.system import System
+
+# NumPy is imported where it is needed: a search without checkpoints, finality and steps does not need it.
+if TYPE_CHECKING:
+    from icore_kernel.explore.blocks import Words
+    from icore_kernel.explore.native_kept import Kept
 
 
 class Status(Enum):
@@ -41,6 +45,15 @@ class Status(Enum):
 
 _TURN = 0.05
 """Seconds of work in one call of the kernel, about."""
+
+_FEW = 4096
+"""So many candidates for an initial state are looked at one by one."""
+
+_WIDE = 6 * _kernel.BLOCK
+"""A level of fewer states is not worth a second thread."""
+
+_SPILL_AT = 0.75
+"""Of the memory that is available at the start: what is more goes to disk."""
 
 
 class LostStep(Exception):
@@ -72,6 +85,8 @@ class NativeStore:
 
     def packed(self, length: int) -> Iterator[Words]:
         """All states in the order of their numbers, in blocks of up to `length`."""
+        import numpy as np
+
         total = _kernel.totals(self._search)[0]
         for begin in range(0, total, length):
             words = _kernel.states(self._search, begin, min(total, begin + length))
@@ -115,20 +130,28 @@ class NativeSearch:
         self.levels: list[int] = []
         self._turn = turn
         """Blocks a call, where it is fixed."""
+        self._threads = threads(rules)
         self._kept = self._keeping()
 
     def _keeping(self) -> Kept | None:
         asked = self.rules.checkpoints
         if asked is None:
             return None
+        from icore_kernel.explore.checkpoint import Folder
+        from icore_kernel.explore.native_kept import Kept
+
         folder = Folder.of(asked, self.system, self.watchlist, self.rules, self.mode, "native", more=1)
         return Kept(folder, self.search, self.layout.words)
 
     def _new(self) -> object:
         tables, rules = self.tables, self.rules
         most = -1 if rules.max_states is None else rules.max_states
-        room = 0 if rules.max_memory is None else max(1, rules.max_memory - resident())
+        room = 0 if rules.max_memory is None else max(1, rules.max_memory - anonymous())
         search: object = _kernel.new(self.layout.words, len(self.system.updates), most, room)
+        file = spill_file()
+        if file is not None:
+            with file:
+                _kernel.spill(search, file.fileno(), int(_SPILL_AT * available()) if rules.spill_at is None else rules.spill_at)
         for which, program in tables.programs.items():
             _kernel.program(search, which, program.registers, program.counters, program.gates, program.loads, program.kept)
         slots, edges = len(tables.slots), int(rules.keep_graph)
@@ -159,7 +182,10 @@ class NativeSearch:
         if stopped is None:
             try:
                 self.clock.enter("finality")
-                final = finality(self)
+                if self.final_states:
+                    from icore_kernel.explore.native_finality import finality
+
+                    final = finality(self), True
                 if self.rules.keep_graph:
                     self.clock.enter("graph")
                     graph = self._graph()
@@ -169,7 +195,8 @@ class NativeSearch:
                 stopped = "interrupted"
         elif self.tally.due is not None and stopped == _DUE:
             stopped = self.tally.due
-        return self.tally.conclude(self.mode, "native", self.levels, self.store, stopped, final, graph, self.clock.seconds)
+        engine = "native, spilled to disk" if _kernel.totals(self.search)[8] else "native"
+        return self.tally.conclude(self.mode, engine, self.levels, self.store, stopped, final, graph, self.clock.seconds)
 
     def _search(self) -> None:
         going_on = self._begun()
@@ -186,7 +213,7 @@ class NativeSearch:
                 states, steps, *_ = _kernel.totals(self.search)
                 self.clock.check(states, steps, size, depth)
                 begun = perf_counter()
-                status = _kernel.advance(self.search, blocks)
+                status = _kernel.advance(self.search, blocks, self._threads if size >= _WIDE and blocks > 1 else 1)
                 self._heed(status)
                 if self._turn is None and status == Status.MORE.value:
                     blocks = max(1, min(2 * blocks, int(blocks * _TURN / max(1e-6, perf_counter() - begun))))
@@ -204,10 +231,21 @@ class NativeSearch:
             if self.levels:
                 return True
             self._kept.mark([])
-        for words in initial_blocks(self.system, self.layout, 2**14):
+        for words in self._initial():
             self.clock.check()
-            self._heed(_kernel.admit(self.search, np.ascontiguousarray(words)))
+            self._heed(_kernel.admit(self.search, words))
         return False
+
+    def _initial(self) -> Iterator[array[int] | Words]:
+        """The words of the initial states, some at a time."""
+        if prod(field.domain.size for field in self.system.free) <= _FEW:
+            yield array("Q", chain.from_iterable(map(self.layout.pack, initial_states(self.system, self.clock))))
+            return
+        import numpy as np
+
+        from icore_kernel.explore.block_search import initial_blocks
+
+        yield from map(np.ascontiguousarray, initial_blocks(self.system, self.layout, 2**14))
 
     def _next_level(self) -> bool:
         size = _kernel.begin_level(self.search)
@@ -293,6 +331,8 @@ class NativeSearch:
             yield Fraction(num, den), state
 
     def _graph(self) -> StepGraph:
+        import numpy as np
+
         counts, updates, targets = _kernel.edges(self.search)
         start = np.zeros(len(counts) // 4 + 1, dtype=np.int64)
         np.cumsum(np.frombuffer(counts, dtype=np.uint32), out=start[1:])
@@ -306,6 +346,22 @@ def _integers(table: bytes) -> list[int]:
     values = array("q")
     values.frombytes(table)
     return values.tolist()
+
+
+def threads(rules: Rules) -> int:
+    """How many the search may use: two, where there are so many cores and nothing else is asked."""
+    if rules.cores is not None:
+        return min(2, rules.cores)
+    return min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def spill_file() -> IO[bytes] | None:
+    """A file without a name for states that memory has no room for, in TMPDIR, else where temporary files may be large."""
+    folder = os.environ.get("TMPDIR") or ("/var/tmp" if os.path.isdir("/var/tmp") else None)
+    try:
+        return tempfile.TemporaryFile(dir=folder)
+    except OSError:
+        return None
 
 
 def explore_native(system: System, watchlist: Watchlist, rules: Rules, mode: Mode, clock: Clock, turn: int | None = None) -> Exploration:

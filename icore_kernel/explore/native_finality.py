@@ -23,11 +23,9 @@ Numbers = NDArray[np.uint32]
 _NOBODY = 2**32 - 1
 
 
-def finality(search: NativeSearch) -> tuple[FinalityBreak | None, bool]:
-    """The break, if there is one, and whether a final state exists."""
-    if not search.final_states:
-        return None, False
-    return _After(search).run(), True
+def finality(search: NativeSearch) -> FinalityBreak | None:
+    """The break, if there is one, of a search that found a final state."""
+    return _After(search).run()
 
 
 class _After:

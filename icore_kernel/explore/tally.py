@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from icore_kernel.explore import judge
-from icore_kernel.explore.memory import resident, show_size
+from icore_kernel.explore.memory import anonymous, resident, show_size
 from icore_kernel.explore.model import (
     LEGALITY,
     Coverage,
@@ -82,7 +82,7 @@ class Clock:
 
     def take(self, coming: int) -> None:
         """Stop rather than take so many bytes more than the rules allow."""
-        if self.rules.max_memory is not None and resident() + coming > self.rules.max_memory:
+        if self.rules.max_memory is not None and anonymous() + coming > self.rules.max_memory:
             raise Stop(f"max-memory {show_size(self.rules.max_memory)}")
 
 

@@ -225,6 +225,21 @@ static PyObject *kernel_admit(PyObject *module, PyObject *args)
     return search ? PyLong_FromLong(search->status) : NULL;
 }
 
+/* spill(search, file, spill_at): the descriptor of an empty file, which may be closed afterwards. */
+static PyObject *kernel_spill(PyObject *module, PyObject *args)
+{
+    PyObject *capsule;
+    int file;
+    long long spill_at;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OiL", &capsule, &file, &spill_at)) return NULL;
+    Search *search = search_of(capsule);
+    if (!search) return NULL;
+    if (file < 0 || spill_at < 0 || search->store.file >= 0) return wrong("spill: no such file, or it is in use");
+    store_spill_to(&search->store, file, (size_t)spill_at);
+    Py_RETURN_NONE;
+}
+
 static PyObject *kernel_begin_level(PyObject *module, PyObject *capsule)
 {
     Search *search = ready(capsule);
@@ -238,13 +253,13 @@ static PyObject *kernel_advance(PyObject *module, PyObject *args)
 {
     PyObject *capsule;
     long long blocks;
-    int status;
+    int status, threads;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OL", &capsule, &blocks)) return NULL;
+    if (!PyArg_ParseTuple(args, "OLi", &capsule, &blocks, &threads)) return NULL;
     Search *search = ready(capsule);
     if (!search) return NULL;
     Py_BEGIN_ALLOW_THREADS
-    status = search_advance(search, blocks);
+    status = search_advance(search, blocks, threads);
     Py_END_ALLOW_THREADS
     return PyLong_FromLong(status);
 }
@@ -260,7 +275,7 @@ static PyObject *kernel_look(PyObject *module, PyObject *capsule)
     return PyLong_FromLong(search->status);
 }
 
-/* (states, steps, stutters, quiet, unended, first unended, bytes, infeasible, next) */
+/* (states, steps, stutters, quiet, unended, first unended, bytes, infeasible, bytes spilled, next) */
 static PyObject *kernel_totals(PyObject *module, PyObject *capsule)
 {
     Search *search = search_of(capsule);
@@ -269,10 +284,10 @@ static PyObject *kernel_totals(PyObject *module, PyObject *capsule)
     const Store *store = &search->store;
     const size_t edges = search->edges.room * 8 + search->edge_states_room * 4;
     int64_t steps = 0;
-    for (int update = 0; update < search->update_count; update++) steps += search->committed[update];
-    return Py_BuildValue("LLLLLLLLL", (long long)store->count, (long long)steps, (long long)search->stutters, (long long)search->quiet,
-                         (long long)search->unended, (long long)search->first_unended, (long long)(store->bytes + edges),
-                         (long long)store->infeasible_count, (long long)search->next);
+    for (int update = 0; update < search->update_count; update++) steps += search->tally.committed[update];
+    return Py_BuildValue("LLLLLLLLLL", (long long)store->count, (long long)steps, (long long)search->tally.stutters, (long long)search->tally.quiet,
+                         (long long)search->tally.unended, (long long)search->tally.first_unended, (long long)(store->bytes + edges),
+                         (long long)store->infeasible_count, (long long)store->spilled, (long long)search->next);
 }
 
 /* int64 of a program's counters: all counts, then all firsts. */
@@ -297,7 +312,7 @@ static PyObject *kernel_tallies(PyObject *module, PyObject *capsule)
     Search *search = ready(capsule);
     (void)module;
     if (!search) return NULL;
-    return Py_BuildValue("(y#y#)", (const char *)search->committed, (Py_ssize_t)((size_t)search->update_count * sizeof(int64_t)),
+    return Py_BuildValue("(y#y#)", (const char *)search->tally.committed, (Py_ssize_t)((size_t)search->update_count * sizeof(int64_t)),
                          (const char *)search->slots, (Py_ssize_t)((size_t)search->slot_count * sizeof(Slot)));
 }
 
@@ -497,10 +512,11 @@ static PyMethodDef METHODS[] = {
     {"moves", kernel_moves, METH_VARARGS, "moves(search, slots, judging, ends, keep_edges, moves, masks, values, clauses)"},
     {"watch", kernel_watch, METH_VARARGS, "watch(search, stop_at_violation, measures, stops)"},
     {"admit", kernel_admit, METH_VARARGS, "admit(search, words) -> status"},
+    {"spill", kernel_spill, METH_VARARGS, "spill(search, file, spill_at)"},
     {"begin_level", kernel_begin_level, METH_O, "begin_level(search) -> states of the level"},
-    {"advance", kernel_advance, METH_VARARGS, "advance(search, blocks) -> status"},
+    {"advance", kernel_advance, METH_VARARGS, "advance(search, blocks, threads) -> status"},
     {"look", kernel_look, METH_O, "look(search) -> status"},
-    {"totals", kernel_totals, METH_O, "totals(search) -> (states, steps, stutters, quiet, unended, first unended, bytes, infeasible, next)"},
+    {"totals", kernel_totals, METH_O, "totals(search) -> (states, steps, stutters, quiet, unended, first unended, bytes, infeasible, spilled, next)"},
     {"counters", kernel_counters, METH_VARARGS, "counters(search, which) -> (counts, firsts)"},
     {"tallies", kernel_tallies, METH_O, "tallies(search) -> (steps by update, slots)"},
     {"values_met", kernel_values_met, METH_VARARGS, "values_met(search, measure) -> (codes, firsts)"},
@@ -525,7 +541,7 @@ static PyMethodDef METHODS[] = {
 };
 
 /* Counted up whenever the Python side needs more, or something else, than it did: search.py asks for its own. */
-#define EDITION 3
+#define EDITION 4
 
 static int execute(PyObject *module)
 {

@@ -150,9 +150,9 @@ static void pass_all(Cursor *cursor, Search *search)
     pass_number(cursor, &search->next, count);
     pass_number(cursor, &search->level_end, count);
     pass_number(cursor, &search->looked, count);
-    int64_t *totals[] = {&search->stutters, &search->illegal, &search->quiet, &search->unended, &search->first_unended};
+    int64_t *totals[] = {&search->tally.stutters, &search->illegal, &search->tally.quiet, &search->tally.unended, &search->tally.first_unended};
     for (size_t place = 0; place < sizeof totals / sizeof *totals; place++) pass(cursor, totals[place], 1);
-    pass(cursor, search->committed, (size_t)search->update_count);
+    pass(cursor, search->tally.committed, (size_t)search->update_count);
     pass(cursor, search->slots, 3 * (size_t)search->slot_count);
     for (int which = 0; which < PROGRAMS; which++) {
         Program *program = &search->programs[which];

@@ -50,13 +50,12 @@ typedef struct {
     int count;
     uint64_t *enabled; /* BLOCK rows of `enabled_words` words: a bit a move */
     uint64_t productive[LANES];
-    uint32_t stutters[BLOCK]; /* of a plain block */
 } Block;
 
-/* A successor of a row by a move; `edge` is its place in block_edges. */
+/* A successor of a row by a move; `edge` is its place in block_edges; `known` its number where it was met lately, or NOWHERE. */
 typedef struct {
     uint64_t hash;
-    uint32_t edge;
+    uint32_t edge, known;
     uint32_t row_move;
 } Candidate;
 
@@ -71,6 +70,14 @@ typedef struct {
     uint32_t *targets;
     size_t count, room;
 } Edges;
+
+/* What whole blocks come to. */
+typedef struct {
+    int64_t stutters, quiet, unended, first_unended;
+    int64_t *committed; /* by update */
+} Tally;
+
+typedef struct Plain Plain;
 
 typedef struct {
     int k, update_count;
@@ -96,10 +103,15 @@ typedef struct {
 
     uint32_t next, level_end, looked;
     int status;
-    int64_t stutters, illegal, quiet, unended, first_unended;
-    int64_t *committed; /* by update */
+    int64_t illegal;
+    Tally tally;
 
     Block block;
+    Plain *plain; /* NULL unless its blocks are plain: nothing to judge, no steps to keep */
+    /* States met lately, by hash: places of k words and a number. What stands there is in the store: at first an initial state. */
+    uint64_t *recent;
+    uint64_t recent_mask;
+    bool recent_there;
     Candidate *ahead; /* successors that wait for the table */
     uint64_t *ahead_words;
     int ahead_count;
@@ -115,16 +127,64 @@ typedef struct {
 
 Search *search_new(int k, int update_count, int64_t most_states, size_t most_bytes);
 void search_free(Search *search);
-/* Room for `blocks`, after moves and programs are there. False: no memory. */
+/* Room for blocks, after moves and programs are there. False: no memory. */
 bool search_prepare(Search *search);
 /* Initial states; those met before are left out. */
 void search_admit(Search *search, const uint64_t *words, size_t count);
 void search_begin_level(Search *search);
-int search_advance(Search *search, int64_t blocks);
-void search_look(Search *search, bool all);
+/* So many blocks of the level, on so many threads (1 or 2); what is found does not depend on how many. */
+int search_advance(Search *search, int64_t blocks, int threads);
 /* The committed steps of given states, into block_edges (targets NOWHERE are no steps). */
 bool search_steps(Search *search, const uint32_t *numbers, int count);
 /* Kept outputs of a program, 64 a word, for given states: out has words_out words a state. */
 void search_values(Search *search, int program, const uint32_t *numbers, int count, uint64_t *out, int words_out);
+/* The next block of the level: its length. */
+int block_ahead(const Search *search, uint32_t next);
+
+/* Every state goes in here. NOWHERE, with `status` set, when it may not. */
+uint32_t admit(Search *search, const uint64_t *words, int k, uint64_t hash, uint32_t slot, uint32_t parent, bool infeasible);
+
+/* steps.c: the successors of the block, found and judged. False: no memory for its edges. */
+bool steps_prepare(Search *search);
+bool expand_block(Search *search, bool edges);
+void note_quiet(Search *search);
+bool append_edges(Search *search);
+/* Which moves have a successor in each row: rows of enabled_words words. When `counting`, how many successors that are. */
+size_t find_enabled(const Search *search, int count, uint64_t *enabled, bool counting);
+
+/* judging.c: the successors that wait for judgement. */
+void judge_pending(Search *search);
+void commit(Search *search, const Candidate *own, uint32_t target);
+
+/* plain.c */
+bool plain_prepare(Search *search);
+void plain_free(Search *search);
+void plain_advance(Search *search, int64_t blocks, int threads);
+
+/* looking.c: the LOOK program over states not looked at yet; of the last ones less than a block is left, unless `all`. */
+void search_look(Search *search, bool all);
+
+static inline bool going_on(const Search *search) { return search->status == MORE || search->status == DUE; }
+
+/* Whether a move's successors are judged without a look at the table: where most are refused, the table does not have them. */
+static inline bool mostly_refused(const Search *search, int move) { return search->refused[move] > 64; }
+
+static inline bool fails_before(const Search *search, const Move *move, int row)
+{
+    const Program *expand = &search->programs[EXPAND];
+    return move->doubtful >= 0 && plane_bit(&expand->planes[expand->kept[move->doubtful]], row);
+}
+
+static inline uint64_t *recent_of(const Search *search, const int k, uint64_t hash)
+{
+    return search->recent + (hash & search->recent_mask) * (uint64_t)(k + 1);
+}
+
+static inline void note_recent(const Search *search, const int k, const uint64_t *words, uint64_t hash, uint32_t number)
+{
+    uint64_t *recent = recent_of(search, k, hash);
+    for (int word = 0; word < k; word++) recent[word] = words[word];
+    recent[k] = number;
+}
 
 #endif

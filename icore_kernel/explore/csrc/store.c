@@ -1,4 +1,4 @@
-/* For mmap's anonymous pages. */
+/* For mmap's anonymous pages, and mremap. */
 #define _GNU_SOURCE
 #include "store.h"
 
@@ -6,7 +6,9 @@
 #include <string.h>
 
 #if defined(__linux__) || defined(__APPLE__)
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #define HUGE_PAGE ((size_t)1 << 21)
 #endif
 
@@ -43,11 +45,32 @@ static void drop_pages(void *begin, size_t size)
     free(begin);
 }
 
+/* Zeroed memory in place of other, less of it, which is gone even where there is none (NULL). The system's pages are kept where that
+ * is possible: to clear them is many times cheaper than to be given new ones. */
+static void *wider_pages(void *old, size_t old_size, size_t size)
+{
+#ifdef MREMAP_FIXED
+    if (old && old_size >= HUGE_PAGE) {
+        char *begin = new_pages(size);
+        if (begin && mremap(old, old_size, old_size, MREMAP_MAYMOVE | MREMAP_FIXED, begin) == begin) {
+            memset(begin, 0, old_size);
+            return begin;
+        }
+        drop_pages(old, old_size);
+        return begin;
+    }
+#endif
+    drop_pages(old, old_size);
+    return new_pages(size);
+}
+
 static size_t table_size(const Store *store, int bits) { return (store->keyed ? sizeof(uint64_t) : sizeof(uint32_t)) << bits; }
 
 static size_t words_size(const Store *store) { return (size_t)CHUNK * (size_t)store->k * sizeof(uint64_t); }
 
-static bool affordable(const Store *store, size_t more) { return !store->most_bytes || store->bytes + more <= store->most_bytes; }
+static size_t chunk_size(const Store *store) { return words_size(store) + CHUNK * sizeof(uint32_t); }
+
+#define FLAGS_SIZE ((size_t)CHUNK / 8)
 
 /* A load of at most 5/8. */
 static void set_bits(Store *store, int bits)
@@ -57,13 +80,15 @@ static void set_bits(Store *store, int bits)
     store->grow_at = most < MOST_STATES ? (uint32_t)most : MOST_STATES;
 }
 
-/* A new table, empty. False: no memory. */
-static bool new_table(Store *store)
+/* A table, empty, of so many bits in place of that of now, if there is one. False: no memory. */
+static bool new_table(Store *store, int bits)
 {
-    void *table = new_pages(table_size(store, store->bits));
+    void *old = store->keyed ? (void *)store->keys : (void *)store->slots;
+    void *table = old ? wider_pages(old, table_size(store, store->bits), table_size(store, bits)) : new_pages(table_size(store, bits));
+    store->bytes += table_size(store, bits) - (old ? table_size(store, store->bits) : 0);
+    set_bits(store, bits);
     store->keys = store->keyed ? table : NULL;
     store->slots = store->keyed ? NULL : table;
-    store->bytes += table_size(store, store->bits);
     return table != NULL;
 }
 
@@ -80,49 +105,138 @@ bool store_open(Store *store, int k, size_t most_bytes)
     memset(store, 0, sizeof *store);
     store->k = k;
     store->most_bytes = most_bytes;
-    set_bits(store, FIRST_BITS);
-    return new_table(store);
+    store->file = -1;
+    store->chunks = calloc(MOST_CHUNKS, sizeof *store->chunks);
+    return store->chunks && new_table(store, FIRST_BITS);
 }
 
 bool store_by_keys(Store *store)
 {
     drop_table(store);
     store->keyed = true;
-    return new_table(store);
+    return new_table(store, store->bits);
+}
+
+static void drop_chunk(const Store *store, const Chunk *chunk)
+{
+    drop_pages(chunk->words, chunk_size(store));
+    free(chunk->infeasible);
 }
 
 void store_close(Store *store)
 {
-    for (uint32_t place = 0; place < store->chunk_count; place++) {
-        drop_pages(store->chunks[place].words, words_size(store));
-        free(store->chunks[place].parents);
-        free(store->chunks[place].infeasible);
-    }
+    for (uint32_t place = 0; place < store->chunk_count; place++) drop_chunk(store, &store->chunks[place]);
     free(store->chunks);
     drop_table(store);
+#ifdef HUGE_PAGE
+    if (store->file >= 0) close(store->file);
+#endif
     memset(store, 0, sizeof *store);
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+void store_spill_to(Store *store, int file, size_t spill_at)
+{
+#ifdef HUGE_PAGE
+    store->file = fcntl(file, F_DUPFD_CLOEXEC, 0);
+    store->spill_at = spill_at;
+#else
+    (void)store, (void)file, (void)spill_at;
+#endif
+}
+
+#ifdef HUGE_PAGE
+/* Room for one chunk more at the end of the file, on the disk: a full disk is told here, and not when a page is written. */
+static bool more_file(const Store *store)
+{
+#ifdef __APPLE__
+    fstore_t wanted = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, (off_t)chunk_size(store), 0};
+    if (fcntl(store->file, F_PREALLOCATE, &wanted) == -1) return false;
+    return !ftruncate(store->file, (off_t)(store->spilled + chunk_size(store)));
+#else
+    return !posix_fallocate(store->file, (off_t)store->spilled, (off_t)chunk_size(store));
+#endif
+}
+
+static char *mapped(const Store *store, void *where)
+{
+    const int flags = MAP_SHARED | (where ? MAP_FIXED : 0);
+    return mmap(where, chunk_size(store), PROT_READ | PROT_WRITE, flags, store->file, (off_t)store->spilled);
+}
+
+/* The chunk to the file, and the file in its place. */
+static bool spill_chunk(Store *store, const Chunk *chunk)
+{
+    const char *from = (const char *)chunk->words;
+    if (!more_file(store)) return false;
+    for (size_t done = 0; done < chunk_size(store);) {
+        const ssize_t written = pwrite(store->file, from + done, chunk_size(store) - done, (off_t)(store->spilled + done));
+        if (written <= 0) return false;
+        done += (size_t)written;
+    }
+    if (mapped(store, chunk->words) == MAP_FAILED) return false;
+    store->spilled += chunk_size(store);
+    store->bytes -= chunk_size(store);
+    return true;
+}
+#endif
+
+/* All chunks to the file, if there is one and they are in memory. False: that gives no memory back. */
+static bool spill(Store *store)
+{
+#ifdef HUGE_PAGE
+    if (store->file < 0 || store->spilled || !store->chunk_count) return false;
+    for (uint32_t place = 0; place < store->chunk_count; place++)
+        if (!spill_chunk(store, &store->chunks[place])) {
+            store->exhausted = true;
+            return false;
+        }
+    return true;
+#else
+    (void)store;
+    return false;
+#endif
+}
+
+static bool affordable(const Store *store, size_t more) { return !store->most_bytes || store->bytes + more <= store->most_bytes; }
+
+bool store_affords(Store *store, size_t more)
+{
+    if (!affordable(store, more) || (store->spill_at && store->bytes + more > store->spill_at)) spill(store);
+    return !store->exhausted && affordable(store, more);
+}
+
+/* ---- growth ------------------------------------------------------------------------------------------------------ */
+
+static void *chunk_memory(Store *store)
+{
+#ifdef HUGE_PAGE
+    if (store->spilled) {
+        char *begin = more_file(store) ? mapped(store, NULL) : MAP_FAILED;
+        if (begin == MAP_FAILED) return NULL;
+        store->spilled += chunk_size(store);
+        return begin;
+    }
+#endif
+    void *begin = new_pages(chunk_size(store));
+    if (begin) store->bytes += chunk_size(store);
+    return begin;
 }
 
 static bool add_chunk(Store *store)
 {
-    const size_t parents = CHUNK * sizeof(uint32_t), flags = CHUNK / 8;
-    if (!affordable(store, words_size(store) + parents + flags)) return false;
-    if (store->chunk_count == store->chunk_room) {
-        const uint32_t room = store->chunk_room ? 2 * store->chunk_room : 16;
-        Chunk *chunks = realloc(store->chunks, room * sizeof *chunks);
-        if (!chunks) return false;
-        store->chunks = chunks;
-        store->chunk_room = room;
-    }
-    Chunk chunk = {new_pages(words_size(store)), malloc(parents), calloc(1, flags)};
-    if (!chunk.words || !chunk.parents || !chunk.infeasible) {
-        drop_pages(chunk.words, words_size(store));
-        free(chunk.parents);
+    if (!store_affords(store, (store->spilled ? 0 : chunk_size(store)) + FLAGS_SIZE) && !(store->spilled && affordable(store, FLAGS_SIZE)))
+        return false;
+    if (store->exhausted || store->chunk_count == MOST_CHUNKS) return false;
+    Chunk chunk = {chunk_memory(store), NULL, calloc(1, FLAGS_SIZE)};
+    if (!chunk.words || !chunk.infeasible) {
         free(chunk.infeasible);
         return false;
     }
+    chunk.parents = (uint32_t *)(void *)((char *)chunk.words + words_size(store));
     store->chunks[store->chunk_count++] = chunk;
-    store->bytes += words_size(store) + parents + flags;
+    store->bytes += FLAGS_SIZE;
     return true;
 }
 
@@ -155,14 +269,11 @@ static void fill_table(Store *store)
     }
 }
 
-/* A wider table: the old one is given back first, so that memory never holds both. */
 static bool widen(Store *store)
 {
     const int bits = store->bits < 22 ? store->bits + 2 : store->bits + 1;
-    if (bits > 32 || !affordable(store, table_size(store, bits) - table_size(store, store->bits))) return false;
-    drop_table(store);
-    set_bits(store, bits);
-    if (!new_table(store)) return false;
+    if (bits > 32 || !store_affords(store, table_size(store, bits) - table_size(store, store->bits))) return false;
+    if (!new_table(store, bits)) return false;
     fill_table(store);
     return true;
 }
@@ -172,7 +283,7 @@ bool store_by_numbers(Store *store)
     if (!store->keyed) return true;
     drop_table(store);
     store->keyed = false;
-    if (!new_table(store)) {
+    if (!new_table(store, store->bits)) {
         store->exhausted = true;
         return false;
     }

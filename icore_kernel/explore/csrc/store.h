@@ -12,6 +12,9 @@
 #define MOST_STATES (UINT32_MAX - 1)
 #define SOMEWHERE (UINT32_MAX - 1) /* there, by its key */
 
+#define MOST_CHUNKS ((size_t)1 << (32 - CHUNK_BITS))
+
+/* Words and parents lie one after the other, in memory or (spilled) in the store's file. */
 typedef struct {
     uint64_t *words; /* CHUNK states of k words */
     uint32_t *parents; /* the state it was first reached from; NOWHERE: an initial state */
@@ -24,15 +27,17 @@ typedef struct {
 typedef struct {
     int k;
     uint32_t count, infeasible_count;
-    Chunk *chunks;
-    uint32_t chunk_count, chunk_room;
+    Chunk *chunks; /* room for MOST_CHUNKS, so that one thread may read while another adds */
+    uint32_t chunk_count;
     uint32_t *slots;
     uint64_t *keys; /* NULL unless keyed */
     bool keyed, zero; /* `zero`: the state 0 is there */
     int bits;
     uint32_t grow_at;
-    size_t bytes, most_bytes; /* in use; may be used (0: no bound) */
-    bool exhausted; /* memory ended, the operating system's or that of most_bytes */
+    size_t bytes, most_bytes; /* of memory in use; may be used (0: no bound) */
+    int file; /* where the states go when memory ends, or -1 */
+    size_t spill_at, spilled; /* from so many bytes on (0: only at most_bytes); bytes in the file */
+    bool exhausted; /* memory ended, the operating system's or that of most_bytes, or the disk did */
 } Store;
 
 /* Of an empty store: keep keys. */
@@ -41,6 +46,10 @@ bool store_by_keys(Store *store);
 bool store_by_numbers(Store *store);
 bool store_open(Store *store, int k, size_t most_bytes);
 void store_close(Store *store);
+/* A file for states that memory has no room for, used from `spill_at` bytes on, or where memory ends; the caller may close his own. */
+void store_spill_to(Store *store, int file, size_t spill_at);
+/* Whether so many bytes more may be taken, after the states went to the file where that helps. */
+bool store_affords(Store *store, size_t more);
 /* False, with `exhausted` set, when there is no room for one more state. */
 bool store_make_room(Store *store);
 

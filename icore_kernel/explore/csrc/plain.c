@@ -1,0 +1,441 @@
+/* Plain blocks: every successor commits, and no step is kept. Successors go into batches, and batches into the store.
+ *
+ * On two threads one makes the batches of the blocks to come while the other puts them into the store, in their order: a level's
+ * states are all there when it begins, and what a block comes to does not depend on what is found meanwhile. So the result is the
+ * same on one thread, where each batch is put in as soon as it is full. */
+#include "search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#define THREADS
+#endif
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+enum { BATCH = 512, RING = 32, PREFETCH = 16, RECENT_BYTES = 1 << 18, MOST_NUMBERS = 1 << 15 };
+
+typedef struct {
+    uint64_t hash;
+    uint32_t parent;
+} Arrival;
+
+/* Successors on their way to the store; after the last ones of a block, what is counted when that block is done. */
+typedef struct {
+    int count;
+    bool last;
+    uint32_t next; /* the block's end, when it is the last */
+    Arrival *arrivals;
+    uint64_t *words;
+    Tally tally;
+    int64_t *counts, *firsts; /* of EXPAND */
+} Batch;
+
+/* Makes batches. `expand` and `tally` are its own where there are two threads. */
+typedef struct {
+    Search *search;
+    Program *expand;
+    Tally *tally;
+    Batch *batch;
+    uint32_t next;
+    int64_t blocks;
+    bool stopped;
+} Maker;
+
+struct Plain {
+    uint64_t *enabled; /* BLOCK rows */
+    uint64_t *recent; /* states that are in the store or on their way, by hash; at first the first initial state everywhere */
+    uint64_t recent_mask;
+    bool recent_there;
+    Batch batches[RING];
+    Program expand;
+    Tally tally;
+#ifdef THREADS
+    pthread_mutex_t lock;
+    pthread_cond_t more, room;
+    uint64_t made, taken;
+    bool more_wanted, room_wanted, made_all, stop;
+#endif
+};
+
+/* ---- room -------------------------------------------------------------------------------------------------------- */
+
+static bool make_batch(const Search *search, Batch *batch, bool counts)
+{
+    batch->arrivals = malloc(BATCH * sizeof *batch->arrivals);
+    batch->words = malloc(BATCH * (size_t)search->k * sizeof *batch->words);
+    if (counts) {
+        const size_t counters = (size_t)search->programs[EXPAND].counters + 1;
+        batch->counts = malloc(counters * sizeof *batch->counts);
+        batch->firsts = malloc(counters * sizeof *batch->firsts);
+        batch->tally.committed = malloc(((size_t)search->update_count + 1) * sizeof *batch->tally.committed);
+        if (!batch->counts || !batch->firsts || !batch->tally.committed) return false;
+    }
+    return batch->arrivals && batch->words;
+}
+
+static void free_batch(Batch *batch)
+{
+    free(batch->arrivals);
+    free(batch->words);
+    free(batch->counts);
+    free(batch->firsts);
+    free(batch->tally.committed);
+}
+
+bool plain_prepare(Search *search)
+{
+    const size_t k = (size_t)search->k;
+    Plain *plain = search->plain = calloc(1, sizeof *plain);
+    if (!plain || (k == 1 && !store_by_keys(&search->store))) return false;
+    size_t places = 64;
+    while (2 * places * k * sizeof(uint64_t) <= RECENT_BYTES) places *= 2;
+    plain->recent_mask = places - 1;
+    plain->recent = malloc(places * k * sizeof(uint64_t));
+    plain->enabled = calloc(BLOCK * (size_t)search->enabled_words + 1, sizeof *plain->enabled);
+    return plain->recent && plain->enabled && make_batch(search, &plain->batches[0], false);
+}
+
+void plain_free(Search *search)
+{
+    Plain *plain = search->plain;
+    if (!plain) return;
+    for (int place = 0; place < RING; place++) free_batch(&plain->batches[place]);
+    free(plain->expand.counts);
+    free(plain->expand.firsts);
+    free(plain->tally.committed);
+    free(plain->recent);
+    free(plain->enabled);
+    free(plain);
+}
+
+/* ---- into the store ---------------------------------------------------------------------------------------------- */
+
+ALWAYS void put_batch(Search *search, const Batch *batch, const int k, const bool keyed, const bool expected)
+{
+    Store *store = &search->store;
+    const Arrival *arrivals = batch->arrivals;
+    const int count = batch->count;
+    for (int place = 0; place < count; place++) {
+        if (!expected && place + 2 * PREFETCH < count) {
+            if (keyed)
+                expect_key(store, arrivals[place + 2 * PREFETCH].hash);
+            else
+                expect_slot(store, arrivals[place + 2 * PREFETCH].hash);
+        }
+        if (!keyed && place + PREFETCH < count) expect_state(store, k, arrivals[place + PREFETCH].hash);
+        const Arrival *own = &arrivals[place];
+        const uint64_t *words = batch->words + (size_t)place * (size_t)k;
+        uint32_t slot = 0;
+        const uint32_t found = keyed ? find_key(store, words[0], own->hash, &slot) : find_state(store, words, k, own->hash, &slot);
+        if (found == NOWHERE && admit(search, words, k, own->hash, slot, own->parent, false) == NOWHERE) return;
+    }
+}
+
+/* `expected`: its slots are asked for already. */
+static void put(Search *search, const Batch *batch, bool expected)
+{
+    switch (search->store.keyed ? 0 : search->k) {
+    case 0: put_batch(search, batch, 1, true, expected); break;
+    case 2: put_batch(search, batch, 2, false, expected); break;
+    case 3: put_batch(search, batch, 3, false, expected); break;
+    case 4: put_batch(search, batch, 4, false, expected); break;
+    default: put_batch(search, batch, search->k, false, expected); break;
+    }
+}
+
+/* ---- successors -------------------------------------------------------------------------------------------------- */
+
+static void hand_over(Maker *maker, bool last);
+
+/* Whether batches are put in as soon as they are full: there is one thread. */
+static inline bool in_turn(const Maker *maker) { return maker->expand == &maker->search->programs[EXPAND]; }
+
+/* The successor by one move of one row; whether it is another state. */
+ALWAYS bool step(Maker *maker, const int k, const bool keyed, const uint64_t *source, int row, int number)
+{
+    Search *search = maker->search;
+    Batch *batch = maker->batch;
+    const Plain *plain = search->plain;
+    const Move *move = &search->moves[number];
+    const uint64_t *keep = search->masks + (size_t)number * 2 * (size_t)k;
+    uint64_t *words = batch->words + (size_t)batch->count * (size_t)k;
+    for (int word = 0; word < k; word++) words[word] = (source[word] & keep[word]) | keep[k + word];
+    for (int32_t place = move->values_begin; place < move->values_end; place++) {
+        const Value *value = &search->values[place];
+        words[value->word] |= (uint64_t)plane_bit(&maker->expand->planes[maker->expand->kept[value->output]], row) << value->bit;
+    }
+    if (same_words(words, source, k)) return false;
+    const uint64_t hash = hash_of(words, k);
+    uint64_t *recent = plain->recent + (hash & plain->recent_mask) * (uint64_t)k;
+    if (same_words(words, recent, k)) return true;
+    for (int word = 0; word < k; word++) recent[word] = words[word];
+    if (in_turn(maker)) {
+        if (keyed)
+            expect_key(&search->store, hash);
+        else
+            expect_slot(&search->store, hash);
+    }
+    batch->arrivals[batch->count++] = (Arrival){hash, maker->next + (uint32_t)row};
+    if (batch->count == BATCH) hand_over(maker, false);
+    return true;
+}
+
+/* The steps of a block: what is counted row by row goes into `tally`. */
+ALWAYS void take_steps(Maker *maker, const int k, const bool keyed, int count, Tally *tally)
+{
+    const Search *search = maker->search;
+    const int across = search->enabled_words;
+    const Program *expand = maker->expand;
+    for (int row = 0; row < count; row++) {
+        const uint64_t *enabled = search->plain->enabled + (size_t)row * (size_t)across;
+        const uint64_t *source = state_words(&search->store, maker->next + (uint32_t)row, k);
+        int64_t successors = 0, moved = 0;
+        for (int word = 0; word < across; word++)
+            for (uint64_t left = enabled[word]; left; left &= left - 1, successors++) {
+                moved += step(maker, k, keyed, source, row, 64 * word + lowest(left));
+                if (maker->stopped) return;
+            }
+        tally->stutters += successors - moved;
+        if (moved) continue;
+        tally->quiet++;
+        if (search->ends >= 0 && plane_bit(&expand->planes[expand->kept[search->ends]], row)) continue;
+        if (!tally->unended++) tally->first_unended = maker->next + (uint32_t)row;
+    }
+}
+
+static void note_block(Maker *maker, int count, const Tally *tally)
+{
+    const Search *search = maker->search;
+    *maker->tally = *tally;
+    for (int32_t number = 0; number < search->move_count; number++) {
+        const Move *move = &search->moves[number];
+        const uint64_t *lanes = maker->expand->planes[maker->expand->kept[move->candidates]].lane;
+        int64_t commits = 0;
+        for (int lane = 0; lane * 64 < count; lane++) {
+            const int left = count - 64 * lane;
+            commits += __builtin_popcountll(left < 64 ? lanes[lane] & (((uint64_t)1 << left) - 1) : lanes[lane]);
+        }
+        tally->committed[move->update] += commits;
+    }
+    maker->next += (uint32_t)count;
+}
+
+static void make_block(Maker *maker)
+{
+    const Search *search = maker->search;
+    const int k = search->k, count = block_ahead(search, maker->next);
+    Tally tally = *maker->tally;
+    run_program(maker->expand, state_words(&search->store, maker->next, k), k, count, NULL, maker->next);
+    find_enabled(search, count, search->plain->enabled, false);
+    switch (search->store.keyed ? 0 : k) {
+    case 0: take_steps(maker, 1, true, count, &tally); break;
+    case 2: take_steps(maker, 2, false, count, &tally); break;
+    case 3: take_steps(maker, 3, false, count, &tally); break;
+    case 4: take_steps(maker, 4, false, count, &tally); break;
+    default: take_steps(maker, k, false, count, &tally); break;
+    }
+    /* A block counts when all its successors are in the store; what waits for the other thread takes the counts along. */
+    if (in_turn(maker)) hand_over(maker, true);
+    if (maker->stopped) return;
+    note_block(maker, count, &tally);
+    if (!in_turn(maker)) hand_over(maker, true);
+}
+
+static void make_recent(const Search *search)
+{
+    Plain *plain = search->plain;
+    const size_t size = (size_t)search->k * sizeof(uint64_t);
+    if (plain->recent_there) return;
+    for (uint64_t place = 0; place <= plain->recent_mask; place++)
+        memcpy(plain->recent + place * (uint64_t)search->k, state_words(&search->store, 0, search->k), size);
+    plain->recent_there = true;
+}
+
+/* ---- two threads ------------------------------------------------------------------------------------------------- */
+
+#ifdef THREADS
+static void copy_tally(const Search *search, Tally *to, const Tally *from)
+{
+    int64_t *committed = to->committed;
+    memcpy(committed, from->committed, (size_t)search->update_count * sizeof *committed);
+    *to = *from;
+    to->committed = committed;
+}
+
+static void copy_counts(const Program *expand, int64_t *counts, int64_t *firsts)
+{
+    memcpy(counts, expand->counts, (size_t)expand->counters * sizeof *counts);
+    memcpy(firsts, expand->firsts, (size_t)expand->counters * sizeof *firsts);
+}
+
+/* Give the batch over, and take the next one that is empty; `stopped` when none is wanted any more. */
+static void publish(Maker *maker)
+{
+    Plain *plain = maker->search->plain;
+    pthread_mutex_lock(&plain->lock);
+    plain->made++;
+    if (plain->more_wanted && plain->made - plain->taken >= RING / 2) pthread_cond_signal(&plain->more);
+    while (!plain->stop && plain->made - plain->taken >= RING) {
+        plain->room_wanted = true;
+        if (plain->more_wanted) pthread_cond_signal(&plain->more);
+        pthread_cond_wait(&plain->room, &plain->lock);
+        plain->room_wanted = false;
+    }
+    maker->stopped = plain->stop;
+    pthread_mutex_unlock(&plain->lock);
+    maker->batch = &plain->batches[plain->made % RING];
+    maker->batch->count = 0;
+}
+
+static void *make_blocks(void *own)
+{
+    Maker *maker = own;
+    Plain *plain = maker->search->plain;
+    for (; maker->blocks > 0 && maker->next < maker->search->level_end && !maker->stopped; maker->blocks--) make_block(maker);
+    pthread_mutex_lock(&plain->lock);
+    plain->made_all = true;
+    pthread_cond_signal(&plain->more);
+    pthread_mutex_unlock(&plain->lock);
+    return NULL;
+}
+
+/* The next batch; NULL when all are taken. */
+static const Batch *await(Plain *plain)
+{
+    const Batch *found = NULL;
+    pthread_mutex_lock(&plain->lock);
+    while (plain->made == plain->taken && !plain->made_all) {
+        plain->more_wanted = true;
+        pthread_cond_wait(&plain->more, &plain->lock);
+        plain->more_wanted = false;
+    }
+    if (plain->made != plain->taken) found = &plain->batches[plain->taken % RING];
+    pthread_mutex_unlock(&plain->lock);
+    return found;
+}
+
+static void give_back(Plain *plain, bool stop)
+{
+    pthread_mutex_lock(&plain->lock);
+    plain->taken++;
+    plain->stop = stop;
+    if (plain->room_wanted && (stop || plain->made - plain->taken <= RING / 2)) pthread_cond_signal(&plain->room);
+    pthread_mutex_unlock(&plain->lock);
+}
+
+/* When a block fails, EXPAND has counted it, and nothing else has: as on one thread. */
+static void take_batches(Search *search)
+{
+    Plain *plain = search->plain;
+    Program *expand = &search->programs[EXPAND];
+    const Batch *batch;
+    while ((batch = await(plain))) {
+        if (search->status == MORE) put(search, batch, false);
+        bool stop = false;
+        if (batch->last) {
+            memcpy(expand->counts, batch->counts, (size_t)expand->counters * sizeof *batch->counts);
+            memcpy(expand->firsts, batch->firsts, (size_t)expand->counters * sizeof *batch->firsts);
+            if (search->status == MORE) {
+                copy_tally(search, &search->tally, &batch->tally);
+                search->next = batch->next;
+                search_look(search, search->next == search->level_end);
+            }
+            stop = search->status != MORE;
+        }
+        give_back(plain, stop);
+        if (stop) return;
+    }
+}
+
+/* Room for what the second thread needs, when it is first wanted. */
+static bool two_threads(Search *search)
+{
+    Plain *plain = search->plain;
+    const size_t counters = (size_t)search->programs[EXPAND].counters + 1, updates = (size_t)search->update_count + 1;
+    if (counters + updates > MOST_NUMBERS) return false;
+    if (plain->tally.committed) return true;
+    for (int place = 0; place < RING; place++) {
+        free_batch(&plain->batches[place]);
+        memset(&plain->batches[place], 0, sizeof plain->batches[place]);
+        if (!make_batch(search, &plain->batches[place], true)) return false;
+    }
+    plain->expand.counts = malloc(counters * sizeof *plain->expand.counts);
+    plain->expand.firsts = malloc(counters * sizeof *plain->expand.firsts);
+    plain->tally.committed = malloc(updates * sizeof *plain->tally.committed);
+    return plain->expand.counts && plain->expand.firsts && plain->tally.committed;
+}
+
+/* False: no thread, and nothing is done. */
+static bool advance_on_two(Search *search, int64_t blocks)
+{
+    Plain *plain = search->plain;
+    if (!two_threads(search)) return false;
+    int64_t *counts = plain->expand.counts, *firsts = plain->expand.firsts;
+    plain->expand = search->programs[EXPAND];
+    plain->expand.counts = counts;
+    plain->expand.firsts = firsts;
+    copy_counts(&search->programs[EXPAND], counts, firsts);
+    copy_tally(search, &plain->tally, &search->tally);
+    Maker maker = {search, &plain->expand, &plain->tally, &plain->batches[0], search->next, blocks, false};
+    maker.batch->count = 0;
+    plain->made = plain->taken = 0;
+    plain->more_wanted = plain->room_wanted = plain->made_all = plain->stop = false;
+    pthread_mutex_init(&plain->lock, NULL);
+    pthread_cond_init(&plain->more, NULL);
+    pthread_cond_init(&plain->room, NULL);
+    pthread_t thread;
+    const bool begun = !pthread_create(&thread, NULL, make_blocks, &maker);
+    if (begun) {
+        take_batches(search);
+        pthread_join(thread, NULL);
+    }
+    pthread_cond_destroy(&plain->more);
+    pthread_cond_destroy(&plain->room);
+    pthread_mutex_destroy(&plain->lock);
+    return begun;
+}
+#endif
+
+static void hand_over(Maker *maker, bool last)
+{
+    Search *search = maker->search;
+    Batch *batch = maker->batch;
+    if (in_turn(maker)) {
+        put(search, batch, true);
+        batch->count = 0;
+        maker->stopped = search->status != MORE;
+        return;
+    }
+#ifdef THREADS
+    batch->last = last;
+    batch->next = maker->next;
+    if (last) {
+        copy_tally(search, &batch->tally, maker->tally);
+        copy_counts(maker->expand, batch->counts, batch->firsts);
+    }
+    publish(maker);
+#else
+    (void)last;
+#endif
+}
+
+void plain_advance(Search *search, int64_t blocks, int threads)
+{
+    make_recent(search);
+#ifdef THREADS
+    if (threads > 1 && advance_on_two(search, blocks)) return;
+#else
+    (void)threads;
+#endif
+    Maker maker = {search, &search->programs[EXPAND], &search->tally, &search->plain->batches[0], search->next, 0, false};
+    maker.batch->count = 0;
+    for (; blocks > 0 && search->next < search->level_end && search->status == MORE; blocks--) {
+        make_block(&maker);
+        if (maker.stopped) return;
+        search->next = maker.next;
+        search_look(search, search->next == search->level_end);
+    }
+}
