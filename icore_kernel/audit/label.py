@@ -52,12 +52,16 @@ class Labeller:
         self._numbers = {_squeezed(update.name): number for number, update in enumerate(system.updates)}
         self._fields = {_squeezed(f.name): f for f in system.fields}
 
+    def number(self, update: str) -> int | None:
+        """The index of an occurrence by name; spaces do not count."""
+        return self._numbers.get(_squeezed(update))
+
     # ---- steps -----------------------------------------------------------------------------------------------------------
     def label(self, state: State, agent: str, step: Step, staffing: bool = False) -> Labelled:
         """`staffing`: the agent has authority over assignments, and may name another agent's assignment."""
         if step.update is None:
             return self._matched(state, agent, step)
-        number = self._numbers.get(_squeezed(step.update))
+        number = self.number(step.update)
         if number is None:
             known = [u.name for u in self.system.updates]
             close = get_close_matches(step.update, known, n=3)

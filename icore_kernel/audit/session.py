@@ -1,0 +1,159 @@
+"""The audit layer for a framework that keeps its own loop: propose, get a receipt or the reasons of a refusal, go on.
+
+    with open_session("workflow.icore", record="run.jsonl") as run:
+        run.propose("finish(ana, unit)", agent="ana")
+
+Nothing is committed that the solver has not found legal, and everything that is proposed is in the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from icore_kernel.audit.auditor import Audit, Auditor, Decider, Disagreement, Receipt
+from icore_kernel.audit.diagnosis import Diagnostician, Diagnostics
+from icore_kernel.audit.frame import Outcome
+from icore_kernel.audit.host import Candidate, CodeOrName, Json, Step
+from icore_kernel.audit.judge import Violation
+from icore_kernel.load import Loaded, load
+from icore_kernel.record.entry import RecordError
+from icore_kernel.record.seal import PrivateKey, seal
+from icore_kernel.record.store import Store, open_store
+
+
+class Refused(Exception):
+    """A proposal that breaks a clause: `violations` say which and why; the record has the refusal as entry `entry`."""
+
+    def __init__(self, update: str, violations: tuple[Violation, ...], entry: int) -> None:
+        self.update, self.violations, self.entry = update, violations, entry
+        first = violations[0]
+        place = f" ({first.instance})" if first.instance and first.instance != update else ""
+        super().__init__(f"{update or 'this proposal'} is refused: {first.clause}{place}: {first.text}")
+
+
+class Session:
+    """One run whose loop is the caller's. Use as a context manager: leaving it ends and seals the record."""
+
+    def __init__(self, loaded: Loaded, store: Store, *, request: str | None, inputs: Mapping[str, CodeOrName], key: PrivateKey | None,
+                 decider: Decider | None = None) -> None:  # fmt: skip
+        if store.head()[0]:
+            raise RecordError(f"{store.name}: there is a record already; a run has a record of its own")
+        self.auditor = Auditor(loaded, store, inputs=inputs, decider=decider)
+        self.store = store
+        self._key = key
+        self._diagnostician = Diagnostician(self.auditor)
+        self._count = 0
+        self.outcome: Outcome | None = None
+        """None until the session is closed."""
+        settings = self.auditor.tables.settings
+        self.auditor.open({"tolerance": str(settings.tolerance), "floor": str(settings.floor), "host": "session"}, request)
+
+    # ---- reading -----------------------------------------------------------------------------------------------------------
+    @property
+    def state(self) -> dict[str, CodeOrName]:
+        """The semantic state by the names of its fields: `status(unit)`, `assignee(unit)`, `done(unit)` …"""
+        return self.auditor.labeller.named(self.auditor.state)
+
+    def enabled(self, agent: str | None = None) -> tuple[Candidate, ...]:
+        """What would commit and change something, in the package's order; of one agent (or `monitor`, `environment`) where named."""
+        numbers, _ = self.auditor.judge.enabled(self.auditor.state)
+        found = (self.auditor.labeller.candidate(n, True) for n in numbers)
+        return tuple(c for c in found if agent is None or c.actor == agent)
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """snd, astab and cq of the state, and the work that falls short."""
+        return self._diagnostician.diagnostics(self.auditor.state)
+
+    @property
+    def accepted(self) -> bool:
+        """Acc(X)."""
+        return self.auditor.holds(self.auditor.system.accept)
+
+    @property
+    def rejected(self) -> bool:
+        """Rej(X)."""
+        return self.auditor.holds(self.auditor.system.reject)
+
+    # ---- proposing ---------------------------------------------------------------------------------------------------------
+    def propose(self, update: str, *, agent: str | None = None, outside: Mapping[str, Json] | None = None) -> Receipt:
+        """Commit an occurrence by name. `agent` is who proposes it (by default the update's own actor); `outside` goes into the record.
+
+        Raises Refused with the clauses it breaks, Disagreement (nothing is committed) where solver and evaluation differ.
+        """
+        return self._propose(Step(update), agent, outside or {})
+
+    def change(self, changes: Mapping[str, CodeOrName], *, agent: str, outside: Mapping[str, Json] | None = None) -> Receipt:
+        """Commit what a framework observed, as fields and their new values: the occurrence that leads exactly there is found."""
+        return self._propose(Step(None, dict(changes)), agent, outside or {})
+
+    def _propose(self, step: Step, agent: str | None, outside: Mapping[str, Json]) -> Receipt:
+        if self.outcome is not None:
+            raise RecordError(f"{self.store.name}: the session is closed")
+        round, self._count = self._count, self._count + 1
+        proposer = agent if agent is not None else self._actor(step)
+        labelled = self.auditor.label(proposer, (step,))
+        audit: Audit = self.auditor.audit(labelled)
+        if audit.violations:
+            entry = self.auditor.refuse(audit, kind="refusal", round=round, agent=proposer, more={"line": 20}, outside=outside)
+            self.auditor.raise_flag(entry, proposer, audit)
+            raise Refused(labelled[0].update, audit.violations, entry)
+        (receipt,) = self.auditor.commit(audit, line=16, round=round, agent=proposer, phase="ordinary", outside=outside)
+        assert audit.after is not None
+        self.auditor.adopt(audit.after)
+        self.auditor.settle_flags(self.auditor.established(audit.steps))
+        return receipt
+
+    def _actor(self, step: Step) -> str:
+        number = None if step.update is None else self.auditor.labeller.number(step.update)
+        return "" if number is None else self.auditor.system.updates[number].actor
+
+    # ---- the end -----------------------------------------------------------------------------------------------------------
+    def close(self, outcome: Outcome | None = None) -> Outcome:
+        """End and seal the record. The outcome is what the state shows: accept, reject, stuck, else incomplete (or what is given)."""
+        if self.outcome is None:
+            a = self.auditor
+            found = Outcome.ACCEPT if self.accepted else Outcome.REJECT if self.rejected else Outcome.INCOMPLETE
+            if found is Outcome.INCOMPLETE and a.holds(a.system.stuck):
+                found = Outcome.STUCK
+            self.outcome = outcome or found
+            a.store.append("end", {"outcome": self.outcome.value, "line": 0, "t": self._count, "state": a.state_digest})
+            seal(self.store, self._key)
+            self.store.close()
+        return self.outcome
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        broken = Outcome.INTERNAL if isinstance(error, Disagreement) else Outcome.INTERRUPTED if error is not None else None
+        self.close(broken)
+
+
+def open_session(
+    package: str | Path | Loaded,
+    record: str | Path = "memory:",
+    *,
+    settings: Mapping[str, str] | None = None,
+    inputs: Mapping[str, CodeOrName] | None = None,
+    request: str | None = None,
+    sign_key: str | Path | None = None,
+    durable: bool = False,
+) -> Session:
+    """A session over a package (a path, or what `load` returned), recorded in `NAME.jsonl`, `NAME.db` or PostgreSQL.
+
+    Raises InputError and UsageError as `load` does, RecordError where the record cannot be begun.
+    """
+    from icore_kernel.record.seal import read_key
+
+    loaded = package if isinstance(package, Loaded) else load(package, settings=settings)
+    key = None if sign_key is None else read_key(Path(sign_key))
+    store = open_store(record, durable=durable)
+    try:
+        return Session(loaded, store, request=request, inputs=inputs or {}, key=key)
+    except BaseException:
+        store.close()
+        raise

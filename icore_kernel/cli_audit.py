@@ -1,0 +1,215 @@
+"""`icore audit`: one run of Algorithm 1, printed as it went; the record holds everything."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import click
+
+from icore_kernel.cli_check import Wrong, answer
+from icore_kernel.report import paint
+from icore_kernel.report.layout import Line, Part, Piece, line, number
+from icore_kernel.verdict import ExitStatus
+
+if TYPE_CHECKING:
+    from icore_kernel.audit.frame import Outcome
+    from icore_kernel.audit.loop import Loop
+    from icore_kernel.record.entry import Entry
+
+AUDIT = "icore.audit/1"
+SHOWN = 40
+"""Lines of a run that are printed; `--all` prints every one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one `icore audit` asks; numbers that are None are the package's."""
+
+    settings: Mapping[str, str]
+    theory: Path | None
+    host: str
+    model: str | None
+    inputs: Mapping[str, str]
+    record: str | None
+    request: str | None
+    threshold: Fraction | None
+    patience: int | None
+    budget: int | None
+    repair: bool
+    sign_key: Path | None
+    durable: bool
+    every: bool
+    as_json: bool
+
+
+def audit_file(path: Path, asked: Asked) -> int:
+    """Run the loop, print the run, seal the record. Exit status: 0 accept, 1 reject, 2 wrong input, 3 none of the two, 4 internal."""
+    try:
+        return _audit(path, asked)
+    except Wrong as wrong:
+        click.echo(wrong.message, err=True)
+        return ExitStatus.BAD_INPUT.value
+
+
+def _audit(path: Path, asked: Asked) -> int:
+    from icore_kernel import api
+    from icore_kernel.audit.auditor import Auditor
+    from icore_kernel.audit.frame import Parameters
+    from icore_kernel.audit.loop import Loop
+    from icore_kernel.hosts.mistakes import HostError
+    from icore_kernel.hosts.named import host_named
+    from icore_kernel.record.entry import RecordError
+    from icore_kernel.record.seal import read_key, seal
+    from icore_kernel.record.store import open_store
+
+    started = monotonic()
+    loaded = answer(path, lambda: api.load(path, settings=asked.settings, theory=asked.theory))
+    try:
+        host = host_named(asked.host, loaded, model=asked.model)
+        key = None if asked.sign_key is None else read_key(asked.sign_key)
+        store = open_store(asked.record or "memory:", durable=asked.durable)
+    except (HostError, RecordError) as wrong:
+        raise Wrong(str(wrong)) from wrong
+    with store:
+        if store.head()[0]:
+            raise Wrong(f"{store.name}: there is a record already; a run has a record of its own")
+        auditor = answer(path, lambda: Auditor(loaded, store, inputs={name: _value(text) for name, text in asked.inputs.items()}))
+        try:
+            parameters = Parameters.of(
+                auditor.tables.settings, threshold=asked.threshold, patience=asked.patience, budget=asked.budget
+            )  # fmt: skip
+        except ValueError as wrong:
+            raise Wrong(str(wrong)) from wrong
+        if asked.repair:
+            from icore_kernel.hosts.repairing import RepairHost
+
+            host = RepairHost(host, auditor)
+        loop = Loop(auditor, host, parameters, asked.request)
+        outcome = loop.run()
+        seal(store, key)
+        entries = list(store.entries())
+        if asked.as_json:
+            from icore_kernel.report.json import dump
+
+            click.echo(dump(run_record(loop, outcome, entries, asked)))
+        else:
+            paint.write(run_lines(path, loop, outcome, entries, asked, monotonic() - started), sys.stdout)
+    return exit_status(outcome)
+
+
+def _value(text: str) -> bool | int | str:
+    if text in {"true", "false"}:
+        return text == "true"
+    return int(text) if text.lstrip("-").isdecimal() else text
+
+
+def exit_status(outcome: Outcome) -> int:
+    from icore_kernel.audit.frame import Outcome
+
+    match outcome:
+        case Outcome.ACCEPT:
+            return ExitStatus.HOLDS.value
+        case Outcome.REJECT:
+            return ExitStatus.VIOLATED.value
+        case Outcome.INTERNAL:
+            return ExitStatus.INTERNAL.value
+        case _:
+            return ExitStatus.UNKNOWN.value
+
+
+# ---- text ----------------------------------------------------------------------------------------------------------------
+
+
+def run_lines(path: Path, loop: Loop, outcome: Outcome, entries: list[Entry], asked: Asked, seconds: float) -> Iterator[Line]:
+    system = loop.auditor.system
+    p = loop.parameters
+    yield line(Piece(f"{system.name} {system.version}".strip(), Part.STRONG), Piece(f" · {path} · host {loop.host.name}", Part.DIM))
+    yield line(Piece(f"  patience {p.patience}, budget {p.budget}, threshold {p.threshold}", Part.DIM))
+    yield line()
+    told = [said for entry in entries for said in _told(entry)]
+    shown = told if asked.every or len(told) <= SHOWN else told[-SHOWN:]
+    if len(shown) < len(told):
+        yield line(Piece(f"  … {len(told) - len(shown):,} lines before these: --all prints them", Part.DIM))
+    yield from shown
+    yield line()
+    counts = Counter(entry.kind for entry in entries)
+    said = [number(counts["commit"], "commit"), number(counts["refusal"], "refusal"), number(counts["diagnosis"], "intervention")]
+    yield line("  ", ", ".join(said))
+    found = loop.diagnostician.diagnostics(loop.auditor.state)
+    yield line(f"  snd {found.soundness}, astab {found.stability}, cq {found.quality}")
+    if asked.record is None:
+        yield line(Piece("  nothing was kept: --record FILE.jsonl keeps the run", Part.DIM))
+    else:
+        signed = "sealed and signed" if asked.sign_key is not None else "sealed"
+        yield line(f"  record: {asked.record}, {number(len(entries), 'entry', 'entries')}, {signed}")
+    yield line()
+    yield line(Piece(outcome.value, _part(outcome)), f" · {seconds:.2f} s")
+
+
+def _part(outcome: Outcome) -> Part:
+    return {0: Part.GOOD, 1: Part.BAD, 4: Part.BAD}.get(exit_status(outcome), Part.UNSURE)
+
+
+def _told(entry: Entry) -> Iterator[Line]:
+    """The lines of one entry."""
+    b = entry.body
+    head = Piece(f"  {entry.seq:>4}  ", Part.DIM)
+    match entry.kind:
+        case "commit":
+            how = {"ordinary": "", "recovery": " (recovery)", "report": " (report)"}[b["phase"]]
+            yield line(head, Piece("commit   ", Part.GOOD), f"{b['update']}", Piece(f"  by {b['agent']}{how}", Part.DIM))
+        case "wait":
+            yield line(head, Piece("wait     ", Part.DIM), f"{b['agent']}")
+        case "refusal" | "feedback":
+            what = b["update"] or "no usable answer"
+            label = "refused  " if entry.kind == "refusal" else "feedback "
+            yield line(head, Piece(label, Part.BAD), what, Piece(f"  by {b['agent']}", Part.DIM))
+            for violation in b["violations"][:2]:
+                where = f"  {violation['spans'][0]}" if violation["spans"] else ""
+                instance = f" {violation['instance']}" if violation["instance"] and violation["instance"] != what else ""
+                yield line(f"                 {violation['clause']}{instance}: {violation['text']}", Piece(where, Part.DIM))
+            if len(b["violations"]) > 2:
+                yield line(Piece(f"                 and {len(b['violations']) - 2} more", Part.DIM))
+        case "diagnosis":
+            names = ", ".join(c["component"] for c in b["components"])
+            yield line(
+                head,
+                Piece("diagnosis", Part.UNSURE),
+                f" {b['kind']} of {names}: {', '.join(b['triggers'])}",
+                Piece(f"  asks {b['responsible']}", Part.DIM),
+            )
+        case "internal":
+            yield line(head, Piece("internal ", Part.BAD), f"{b['what']}: {b['update']}")
+
+
+# ---- JSON ----------------------------------------------------------------------------------------------------------------
+
+
+def run_record(loop: Loop, outcome: Outcome, entries: list[Entry], asked: Asked) -> dict[str, object]:
+    found = loop.diagnostician.diagnostics(loop.auditor.state)
+    counts = Counter(entry.kind for entry in entries)
+    return {
+        "schema": AUDIT,
+        "package": loop.auditor.system.name,
+        "host": loop.host.name,
+        "outcome": outcome.value,
+        "exit_status": exit_status(outcome),
+        "rounds": loop.frame.t,
+        "entries": len(entries),
+        "commits": counts["commit"],
+        "refusals": counts["refusal"],
+        "interventions": counts["diagnosis"],
+        "soundness": str(found.soundness),
+        "stability": str(found.stability),
+        "quality": str(found.quality),
+        "record": asked.record,
+        "head": entries[-1].hash,
+        "state": loop.auditor.labeller.named(loop.auditor.state),
+    }

@@ -1,0 +1,109 @@
+"""The commands about runs: `icore audit`. Only click is imported at start; `cli.py` adds them to the group."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import click
+
+
+def _ratio(ctx: click.Context, param: click.Parameter, value: str | None) -> Fraction | None:
+    if value is None:
+        return None
+    try:
+        ratio = Fraction(value)
+    except (ValueError, ZeroDivisionError):
+        raise click.BadParameter(f"{value!r} is no number: 0.8 or 4/5") from None
+    if not 0 <= ratio <= 1:
+        raise click.BadParameter(f"{value} is not between 0 and 1")
+    return ratio
+
+
+def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE")
+        if name in found:
+            raise click.BadParameter(f"{name} is given twice")
+        found[name] = value
+    return found
+
+
+_path = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("file", metavar="FILE", type=_path)
+@click.option(
+    "--host",
+    metavar="HOST",
+    default="scored",
+    show_default=True,
+    help="Who works: scored, random:SEED[:FAULTS], scripted:FILE or http:URL.",
+)
+@click.option("--model", metavar="NAME", help="The model that an http host asks.")
+@click.option("--record", metavar="RECORD", help="Keep the run: NAME.jsonl, NAME.db, or postgresql://…?record=NAME.")
+@click.option("--request", metavar="TEXT", help="The initial request, for the record.")
+@click.option("--input", "inputs", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="The value of a field that starts anywhere.")
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="Set a parameter of the package.")
+@click.option("--threshold", metavar="TAU", callback=_ratio, help="Intervene where quality is below TAU (else the package's, or 0).")
+@click.option(
+    "--patience", metavar="H", type=click.IntRange(min=1), help="Intervene after H rounds without progress (else the package's, or 3)."
+)
+@click.option("--budget", metavar="B", type=click.IntRange(min=0), help="Rounds of the loop (else the package's, or 100).")
+@click.option("--repair", is_flag=True, help="Where an agent proposes no recovery, propose the smallest legal one that the solver finds.")
+@click.option("--sign-key", metavar="FILE", type=_path, help="Sign the seal with this key (see icore keygen).")
+@click.option("--durable", is_flag=True, help="Wait for the disk at every entry.")
+@click.option("--all", "every", is_flag=True, help="Print every line of the run.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="What to print.")
+@click.option("--theory", metavar="DIR", type=_path, help="Read the theory from this folder.")
+def audit(
+    file: Path,
+    host: str,
+    model: str | None,
+    record: str | None,
+    request: str | None,
+    inputs: dict[str, str],
+    settings: dict[str, str],
+    threshold: Fraction | None,
+    patience: int | None,
+    budget: int | None,
+    repair: bool,
+    sign_key: Path | None,
+    durable: bool,
+    every: bool,
+    form: str,
+    theory: Path | None,
+) -> int:
+    """Run the work of FILE under audit: every proposal of the host is verified before it is committed, and recorded.
+
+    Exit status: 0 accept, 1 reject, 3 stuck, out of budget or incomplete, 4 where the two engines disagree.
+    """
+    from icore_kernel.cli_audit import Asked, audit_file
+
+    return audit_file(
+        file,
+        Asked(
+            settings,
+            theory,
+            host,
+            model,
+            inputs,
+            record,
+            request,
+            threshold,
+            patience,
+            budget,
+            repair,
+            sign_key,
+            durable,
+            every,
+            form == "json",
+        ),
+    )
+
+
+COMMANDS = (audit,)
