@@ -120,8 +120,8 @@ def random_change(chance: random.Random, text: bytes) -> bytes:
     return text[:at] + byte + text[at + 1 :]
 
 
-@pytest.mark.parametrize("changes", [10_000 if NIGHTLY else 1_000])
-def test_random_changes_of_a_large_record_are_found(changes: int) -> None:
+def test_ten_thousand_random_changes_of_a_large_record_are_found() -> None:
+    changes = 10_000
     lines = sealed_lines(large(5_000))
     before = snapshots(lines)
     chance = random.Random(1)
@@ -153,7 +153,7 @@ def test_a_changed_byte_of_a_database_is_found_or_changes_no_entry(tmp_path: Pat
         seal(store)
     lines, text = list(read_lines(path)), path.read_bytes()
     found = 0
-    for at in range(0, len(text), 1 if NIGHTLY else 29):
+    for at in range(0, len(text), 5 if NIGHTLY else 59):
         for flip in (0xFF, 0x01):
             path.write_bytes(text[:at] + bytes([text[at] ^ flip]) + text[at + 1 :])
             try:
@@ -165,7 +165,7 @@ def test_a_changed_byte_of_a_database_is_found_or_changes_no_entry(tmp_path: Pat
             if status == 0:
                 assert list(read_lines(path)) == lines, at
             found += status != 0
-    assert found > 20
+    assert found > 10
     path.write_bytes(text)
     assert verify(path).exit_status == 0
 
