@@ -88,11 +88,15 @@ class Labeller:
                 return Labelled(step, None, "", state, None, (Violation("definition 12", name, said),))
             after[field.index] = code
         wanted = tuple(after)
-        found = [
-            number
-            for number, update in enumerate(self.system.updates)
-            if scalar.evaluate(update.when, state) and self.judge.successor(state, number) == wanted
-        ]
+        found = (
+            []
+            if wanted == state
+            else [
+                number
+                for number, update in enumerate(self.system.updates)
+                if scalar.evaluate(update.when, state) and self.judge.successor(state, number) == wanted
+            ]
+        )
         if not found:
             said = f"no declared update leads there: {', '.join(f'{n} := {v}' for n, v in step.changes.items()) or 'nothing changes'}"
             return Labelled(step, None, "", state, None, (Violation("definition 12", "", said),))
