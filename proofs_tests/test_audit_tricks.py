@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from audit_desk import Ran, Scripted, ran
 from audit_tricks import TRICKS
