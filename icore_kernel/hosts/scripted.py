@@ -17,14 +17,13 @@ asked for yet, and after its end, agents wait; a recovery that is asked for whil
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 
 from icore_kernel.audit.host import Candidate, Choice, CodeOrName, Json, Proposal, Schedule, Step, View
 from icore_kernel.hosts.mistakes import HostError, ScriptError, nearest
+from icore_kernel.hosts.strict import StrictError, read_json
 from icore_kernel.record.canonical import CanonicalError, canonical
 from icore_kernel.system import System
 
@@ -166,11 +165,9 @@ class _Reader:
 
     def _object(self, text: str) -> Line:
         try:
-            found = json.loads(text, object_pairs_hook=self._once, parse_float=self._no_float, parse_constant=self._no_float)
-        except json.JSONDecodeError as broken:
-            raise self.wrong(f"column {broken.colno}: not JSON: {broken.msg}") from broken
-        except (RecursionError, ValueError) as broken:
-            raise self.wrong("not JSON that a record can hold: nested too deeply, or a number of too many digits") from broken
+            found = read_json(text)
+        except StrictError as broken:
+            raise self.wrong(str(broken)) from broken
         try:
             canonical(found)
         except CanonicalError as wrong:
@@ -215,13 +212,3 @@ class _Reader:
         if known is None:
             raise self.wrong(f"{name[:200]!r} is no field{nearest(name[:200], self.fields.values())}")
         return known, value
-
-    def _once(self, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            twice = next(key for at, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:at]))
-            raise self.wrong(f"the key {twice[:80]!r} stands twice")
-        return found
-
-    def _no_float(self, text: str) -> NoReturn:
-        raise self.wrong(f"{text[:40]}: a record holds no such numbers; write a text")
