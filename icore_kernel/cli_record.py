@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import assert_never
 
 import click
 
 from icore_kernel.record.entry import RecordError
-from icore_kernel.record.verify import Verified, verify
+from icore_kernel.record.verify import Signature, Verified, verify
 from icore_kernel.report import paint
 from icore_kernel.report.layout import Line, Part, Piece, line, number
 from icore_kernel.verdict import ExitStatus
 from icore_kernel.version import VERSION
 
 VERIFY = "icore.verify/1"
-_NAME, _WORD = 11, 12
+_NAME, _WORD = 14, 10
 """Widths of the names of the rows, and of what each of them is found to be."""
 
 
@@ -79,13 +80,18 @@ def _seal_rows(found: Verified) -> Iterator[Line]:
             yield _row("seal", Piece("unknown", Part.UNSURE), words)
         return
     yield _row("seal", Piece("intact", Part.GOOD), f"after {number(chain.count - 1, 'entry', 'entries')}")
-    if found.signed_by is not None:
-        trust = "" if found.trusted else " · whose key that is, is not known here: see --key"
-        yield _row("signature", Piece("good", Part.GOOD), f"by {found.signed_by}{trust}")
-    elif found.problems or found.unsure:
-        yield _row("signature", Piece("wrong", Part.BAD) if found.problems else Piece("unknown", Part.UNSURE), "; ".join(found.unsure))
-    else:
-        yield _row("signature", Piece("none", Part.DIM), "whoever can write the record can have rewritten all of it")
+    match found.signature:
+        case Signature.GOOD:
+            trust = "" if found.trusted else " · whose key that is, is not known here: see --key"
+            yield _row("signature", Piece("good", Part.GOOD), f"by {found.signed_by}{trust}")
+        case Signature.WRONG:
+            yield _row("signature", Piece("wrong", Part.BAD), "")
+        case Signature.UNCHECKED:
+            yield _row("signature", Piece("unknown", Part.UNSURE), "; ".join(found.unsure))
+        case Signature.NONE:
+            yield _row("signature", Piece("none", Part.DIM), "whoever can write the record can have rewritten all of it")
+        case _:
+            assert_never(found.signature)
 
 
 def _last(found: Verified) -> Piece:
@@ -111,6 +117,7 @@ def verified_record(found: Verified) -> dict[str, object]:
         "entries": chain.count,
         "head": chain.head,
         "sealed": chain.sealed,
+        "signature": found.signature.value,
         "signed_by": found.signed_by,
         "trusted": found.trusted,
         "broken": None if chain.broken is None else {"line": chain.broken[0], "what": chain.broken[1]},

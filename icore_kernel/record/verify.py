@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -19,11 +21,20 @@ Check = Callable[[Iterable[Entry]], list[str]]
 """What looks at the entries of an intact chain and says what is wrong with them."""
 
 
+class Signature(Enum):
+    """`UNCHECKED`: there is one, and the library that checks it is not installed."""
+
+    NONE = "none"
+    GOOD = "good"
+    WRONG = "wrong"
+    UNCHECKED = "unchecked"
+
+
 @dataclass(frozen=True, slots=True)
 class Verified:
     """What was found of a record.
 
-    * `signed_by`: the public key whose signature was checked; None where the seal has none, or it could not be checked;
+    * `signature`: of the seal; `signed_by`: the public key of a good one;
     * `checks`: of each further check its name and the problems it found;
     * `problems`: why the record is broken, all that was found, the chain's first;
     * `unsure`: why it is not known to be whole, though nothing is wrong with what there is.
@@ -31,6 +42,7 @@ class Verified:
 
     record: str
     chain: ChainReport
+    signature: Signature
     signed_by: str | None
     trusted: bool
     checks: tuple[tuple[str, tuple[str, ...]], ...]
@@ -43,40 +55,56 @@ class Verified:
         return 1 if self.problems else 3 if self.unsure else 0
 
 
-def verify(target: str | Path, trusted: str | None = None, checks: Iterable[tuple[str, Check]] = ()) -> Verified:
-    """Verify a record. `trusted`: the public key by which it must be signed. RecordError when there is no record to read."""
+def standing_checks() -> tuple[tuple[str, Check], ...]:
+    """What is checked of every record beyond its chain, by name."""
+    if find_spec("icore_kernel.record.checker") is None:
+        return ()
+    from icore_kernel.record.checker import check
+
+    return (("definition 7", check),)
+
+
+def verify(target: str | Path, trusted: str | None = None, checks: Iterable[tuple[str, Check]] | None = None) -> Verified:
+    """Verify a record. RecordError when there is none to read.
+
+    * `trusted`: the public key (64 hexadecimal digits) by which it must be signed;
+    * `checks`: what to check beyond the chain, the seal and its signature; without it, the standing checks.
+    """
+    if checks is None:
+        checks = standing_checks()
     try:
         chain = check_chain(read_lines(target))
     except BrokenRecord as wrong:
         chain = ChainReport(wrong.line - 1, ZERO, None, (wrong.line, wrong.what))
     if chain.broken is not None:
         number, what = chain.broken
-        return Verified(shown(target), chain, None, False, (), (f"line {number:,}: {what}",), ())
+        return Verified(shown(target), chain, Signature.NONE, None, False, (), (f"line {number:,}: {what}",), ())
     problems: list[str] = []
     unsure: list[str] = []
-    signed_by = _signature(chain, trusted, problems, unsure)
+    signature, signed_by = _signature(chain, trusted, problems, unsure)
     answered = tuple((name, tuple(check(islice(read_entries(target), chain.count)))) for name, check in checks)
     problems += [problem for _, found in answered for problem in found]
-    return Verified(shown(target), chain, signed_by, trusted is not None and signed_by == trusted, answered, tuple(problems), tuple(unsure))
+    good = trusted is not None and signed_by == trusted
+    return Verified(shown(target), chain, signature, signed_by, good, answered, tuple(problems), tuple(unsure))
 
 
-def _signature(chain: ChainReport, trusted: str | None, problems: list[str], unsure: list[str]) -> str | None:
-    """The key that signed; adds what is wrong, and what is not known."""
+def _signature(chain: ChainReport, trusted: str | None, problems: list[str], unsure: list[str]) -> tuple[Signature, str | None]:
+    """The signature and the key of a good one; adds what is wrong, and what is not known."""
     if chain.tail:
         unsure.append(f"the last line is not whole: {len(chain.tail):,} bytes without a line break")
     if chain.seal is None:
         unsure.append("not sealed: entries may be missing at the end" if chain.count else "there are no entries")
-        return None
+        return Signature.NONE, None
     try:
         key = check_signature(chain.seal)
     except WrongSignature as wrong:
         problems.append(str(wrong))
-        return None
+        return Signature.WRONG, None
     except MissingExtra as missing:
         unsure.append(f"the signature was not checked: {missing}")
-        return None
+        return Signature.UNCHECKED, None
     if trusted is not None and key is None:
         problems.append(f"not signed; a signature by {trusted} is expected")
     elif trusted is not None and key != trusted:
         problems.append(f"signed by {key}; a signature by {trusted} is expected")
-    return key
+    return Signature.NONE if key is None else Signature.GOOD, key
