@@ -5,12 +5,16 @@
     report = api.check(loaded)
     report.verdict            # Verdict.HOLDS, PROVED, VIOLATED or UNKNOWN: it has no truth value
     api.explore(loaded).states
+    with api.audit_session(loaded, "run.jsonl") as run:   # every proposal is verified, then committed and recorded
+        run.propose("assign(ana, compile)")               # or raises api.Refused
 
 `load` raises InputError (a wrong declaration) or UsageError (a wrong setting); `check` raises UsageError for a name that
 does not exist. Neither prints, and neither keeps anything between calls.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from icore_kernel.check.reductions import Reduce
 from icore_kernel.check.run import check
@@ -20,13 +24,15 @@ from icore_kernel.load import InputError, Loaded, UsageError, load, load_theory
 from icore_kernel.system import PropertyKind
 from icore_kernel.verdict import Assurance, ExitStatus, Finding, Report, Result, Run, Verdict
 
+if TYPE_CHECKING:
+    from icore_kernel.audit.session import Refused, Session
+    from icore_kernel.audit.session import open_session as audit_session
+
 NO_RULES = Rules()
 NOTHING = Watchlist()
 
 
-def explore(
-    loaded: Loaded, *, rules: Rules = NO_RULES, watchlist: Watchlist = NOTHING, reduce: Reduce = Reduce.NONE
-) -> Exploration:
+def explore(loaded: Loaded, *, rules: Rules = NO_RULES, watchlist: Watchlist = NOTHING, reduce: Reduce = Reduce.NONE) -> Exploration:
     """The audited state space of a loaded package: exact counts, or a part of it when a rule stops the search.
 
     `reduce` says which reductions may be used; what they did is in `reduction` (with partial order, counts are of the states
@@ -39,7 +45,19 @@ def explore(
     return _explore(loaded.system, watchlist, rules)
 
 
+_AUDIT = {"audit_session": "open_session", "Refused": "Refused", "Session": "Session"}
+
+
+def __getattr__(name: str) -> object:
+    """The audit layer is imported when it is asked for: a check needs neither records nor its solver."""
+    if name not in _AUDIT:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from icore_kernel.audit import session
+
+    return getattr(session, _AUDIT[name])
+
+
 __all__ = [
-    "Assurance", "CheckpointError", "ExitStatus", "Exploration", "Finding", "InputError", "Loaded", "Reduce", "Report", "Result", "Rules",
-    "Run",     "UsageError", "Verdict", "Watchlist", "check", "explore", "load", "load_theory",
+    "Assurance", "CheckpointError", "ExitStatus", "Exploration", "Finding", "InputError", "Loaded", "Reduce", "Refused", "Report", "Result",
+    "Rules", "Run", "Session", "UsageError", "Verdict", "Watchlist", "audit_session", "check", "explore", "load", "load_theory",
 ]  # fmt: skip

@@ -174,7 +174,8 @@ def _told(entry: Entry) -> Iterator[Line]:
             for violation in b["violations"][:2]:
                 where = f"  {violation['spans'][0]}" if violation["spans"] else ""
                 instance = f" {violation['instance']}" if violation["instance"] and violation["instance"] != what else ""
-                yield line(f"                 {violation['clause']}{instance}: {violation['text']}", Piece(where, Part.DIM))
+                why = f"needs {violation['needs']}" if violation["needs"] else violation["text"]
+                yield line(f"                 {violation['clause']}{instance}: {why}", Piece(where, Part.DIM))
             if len(b["violations"]) > 2:
                 yield line(Piece(f"                 and {len(b['violations']) - 2} more", Part.DIM))
         case "diagnosis":

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 from itertools import islice, product
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
+from icore_dsl.syntax import Span
 from icore_kernel.audit.declared import declared
+from icore_kernel.audit.facts import Facts
 from icore_kernel.audit.host import CodeOrName, Json, Step
 from icore_kernel.audit.judge import Judge, Violation
 from icore_kernel.audit.label import Labelled, Labeller, code_of, shown
 from icore_kernel.audit.tables import Tables
 from icore_kernel.explore.model import Failing, State
 from icore_kernel.load import Loaded, UsageError
-from icore_kernel.meaning import scalar
 from icore_kernel.meaning.scalar import compile_terms
 from icore_kernel.record.canonical import canonical
 from icore_kernel.record.store import Store
@@ -102,7 +104,8 @@ class Auditor:
         except GroundingError as wrong:
             raise UsageError(f"this package cannot be audited: {wrong}") from wrong
         self.judge = Judge(self.system)
-        self.labeller = Labeller(self.system, self.tables, self.judge)
+        self.facts = Facts()
+        self.labeller = Labeller(self.system, self.tables, self.judge, self.facts)
         self.decider: Decider = decider or CommitSolver(self.system, loaded.bank)
         self.state: State = _start(loaded, self.labeller, inputs or {})
         self.flags: list[Flag] = []
@@ -121,11 +124,10 @@ class Auditor:
 
     def holds(self, clauses: Sequence[Clause], state: State | None = None) -> bool:
         """Whether every clause holds; false where there is none (a package without obligations accepts nothing)."""
-        return bool(clauses) and all(scalar.evaluate(c.formula, self.state if state is None else state) for c in clauses)
+        return bool(clauses) and all(self.facts.true(c.formula, self.state if state is None else state) for c in clauses)
 
     def ratio(self, ratio: Ratio, state: State | None = None) -> Fraction:
-        num, den = scalar.evaluate_all((ratio.num, ratio.den), self.state if state is None else state)
-        return Fraction(num, den)
+        return self.facts.ratio(ratio, self.state if state is None else state)
 
     # ---- audit -----------------------------------------------------------------------------------------------------------
     def label(self, agent: str, steps: Sequence[Step], staffing: bool = False) -> tuple[Labelled, ...]:
@@ -282,7 +284,7 @@ class Auditor:
         for step in steps:
             if step.number is not None:
                 for name, condition in self.tables.footprints[step.number].established:
-                    if condition.is_true or scalar.evaluate(condition, step.before):
+                    if self.facts.true(condition, step.before):
                         found.add(self.tables.assertions[name].about)
         return found
 
@@ -328,9 +330,15 @@ def _step_json(step: Step) -> Json:
 
 
 def _violation_json(violation: Violation) -> Json:
-    spans: list[Json] = [f"{span.file.rpartition('/')[2]}:{span.line}:{span.column}" for span in violation.spans]
+    spans: list[Json] = [_place(span) for span in violation.spans]
     values: Json = dict(violation.values)
     return {
         "clause": violation.clause, "instance": violation.instance, "text": violation.text, "needs": violation.needs,
         "values": values, "spans": spans,
     }  # fmt: skip
+
+
+def _place(span: Span) -> str:
+    """`spec/3-feasibility.icore:15`, or the package's file and line."""
+    path = PurePath(span.file)
+    return f"{'/'.join(path.parts[-2:]) if path.parent.name == 'spec' else path.name}:{span.line}"

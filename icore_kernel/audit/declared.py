@@ -7,6 +7,7 @@ or the integer itself where `values` is `[low, high]`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from icore_kernel.audit.tables import Tables
@@ -79,18 +80,35 @@ def declared(system: System, tables: Tables) -> dict[str, Any]:
         ],
         "certificates": [
             {
-                "name": c.name, "schema": c.schema, "issuer": c.issuer, "starts": c.starts, "active": number(c.active),
-                "rule": number(c.rule), "conditions": number(c.conditions), "fields": [f.name for f in c.fields],
+                "name": c.name, "schema": c.schema, "issuer": c.issuer, "issuers": _cases(c.issuers, number), "starts": c.starts,
+                "active": number(c.active), "rule": number(c.rule), "conditions": number(c.conditions),
+                "captured": [number(term) for term in c.captured], "fields": [f.name for f in c.fields],
                 "premises": [
                     {"kind": p.kind, "target": p.target, "when": number(p.when), "captured": p.captured} for p in c.premises
                 ],
-                "claims": [{"assertion": claim.assertion, "holds": number(claim.holds)} for claim in c.claims],
+                "claims": [
+                    {
+                        "assertion": claim.assertion,
+                        "ways": [
+                            {
+                                "where": number(way.where), "field": way.field.name if way.field else None, "then": way.then,
+                                "values": _cases(way.values, number),
+                            }
+                            for way in claim.ways
+                        ],
+                    }
+                    for claim in c.claims
+                ],
             }
             for c in tables.certificates.values()
         ],
     }  # fmt: skip
     found["formulas"] = nodes.nodes
     return found
+
+
+def _cases(cases: tuple[tuple[str, Term], ...] | None, number: Callable[[Term], int]) -> list[list[Any]] | None:
+    return None if cases is None else [[value, number(term)] for value, term in cases]
 
 
 def _values(field: Field) -> list[Any]:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from icore_kernel.audit.auditor import Auditor, Flag
+from icore_kernel.audit.facts import Facts
 from icore_kernel.audit.host import Diagnosis, Finding, Message
 from icore_kernel.audit.label import STAFFING, WORLD
 from icore_kernel.audit.tables import Work
 from icore_kernel.explore.model import State
-from icore_kernel.meaning import scalar
 from icore_kernel.meaning.scalar import compile_terms
-from icore_kernel.terms.node import Term
 
 NOTHING_ENABLED, PATIENCE, FLAG, REASSIGN, QUALITY = (
     "no enabled productive update",
@@ -52,6 +51,7 @@ class Diagnostician:
         self.auditor = auditor
         self.tables = auditor.tables
         self.works = auditor.tables.works
+        self.true = auditor.facts.true
         scores = [term for r in (self.tables.soundness, self.tables.stability, self.tables.quality) for term in (r.num, r.den)]
         self._scores = compile_terms([*scores, *(term for w in self.works.values() for term in (w.evaluated, w.sound, w.stable))])
 
@@ -81,8 +81,8 @@ class Diagnostician:
             kind, components = ASSIGNMENT, found.unstable
         else:
             kind = PROGRESS
-            waiting = [w for w in self.works.values() if true(w.unresolved, state) and true(w.evaluated, state)]
-            components = tuple(w.name for w in waiting) or tuple(w.name for w in self.works.values() if true(w.effective_root, state))
+            waiting = [w for w in self.works.values() if self.true(w.unresolved, state) and self.true(w.evaluated, state)]
+            components = tuple(w.name for w in waiting) or tuple(w.name for w in self.works.values() if self.true(w.effective_root, state))
         return Diagnosis(
             kind=kind,
             triggers=tuple(triggers),
@@ -97,7 +97,9 @@ class Diagnostician:
         """The oldest flag that has to be settled for continuation or acceptance: one of its components is in W(X), or on the way there."""
         state = self.auditor.state
         for flag in self.auditor.flags:
-            if any(true(self.works[name].evaluated, state) or true(self.works[name].unresolved, state) for name in flag.components):
+            if any(
+                self.true(self.works[name].evaluated, state) or self.true(self.works[name].unresolved, state) for name in flag.components
+            ):
                 return flag
         return None
 
@@ -109,21 +111,23 @@ class Diagnostician:
         now = Fraction(0)
         gains: list[tuple[str, Fraction]] = []
         for agent in work.agents:
-            if true(agent.assigned, state):
+            if self.true(agent.assigned, state):
                 now = self.auditor.ratio(agent.worth, state)
         for agent in work.agents:
-            if true(agent.candidate, state) and not true(agent.assigned, state):
+            if self.true(agent.candidate, state) and not self.true(agent.assigned, state):
                 gain = self.auditor.ratio(agent.worth, state) - now
                 if gain > self.tables.settings.tolerance:
                     gains.append((agent.agent, gain))
         gains.sort(key=lambda pair: -pair[1])
-        return Finding(work.name, status_of(work, state), assignee_of(work, state), tuple(self._missing(work, state)), tuple(gains))
+        return Finding(
+            work.name, status_of(self.auditor.facts, work, state), assignee_of(work, state), tuple(self._missing(work, state)), tuple(gains)
+        )
 
     def _missing(self, work: Work, state: State) -> Iterable[str]:
         """What each assertion without support lacks: of the certificates that could claim it, their state and their premises."""
         for name in work.assertions:
             assertion = self.tables.assertions[name]
-            if not true(assertion.holds, state) or true(assertion.justified, state):
+            if not self.true(assertion.holds, state) or self.true(assertion.justified, state):
                 continue
             able = [c for c in self.tables.certificates.values() if any(claim.assertion == name for claim in c.claims)]
             said = [f"{c.name} is {self._lifecycle(c.name, state)}" for c in able]
@@ -131,10 +135,10 @@ class Diagnostician:
 
     def _lifecycle(self, name: str, state: State) -> str:
         certificate = self.tables.certificates[name]
-        if true(certificate.active, state):
-            return "valid, for another occasion" if true(certificate.valid, state) else "active and not valid"
+        if self.true(certificate.active, state):
+            return "valid, for another occasion" if self.true(certificate.valid, state) else "active and not valid"
         for word, term in (("pending", certificate.pending), ("revoked", certificate.revoked), ("superseded", certificate.superseded)):
-            if true(term, state):
+            if self.true(term, state):
                 return word
         return "absent"
 
@@ -150,9 +154,9 @@ class Diagnostician:
         for number in enabled:
             if updates[number].actor == agent or (staffing and updates[number].operation in STAFFING):
                 own = self.tables.footprints[number].works
-                found.update((name, None) for name in self.works if name in own and true(self.works[name].present, state))
+                found.update((name, None) for name in self.works if name in own and self.true(self.works[name].present, state))
         for name in list(found):
-            found.update((p, None) for p, is_ancestor in self.works[name].ancestors if true(is_ancestor, state))
+            found.update((p, None) for p, is_ancestor in self.works[name].ancestors if self.true(is_ancestor, state))
         return {name: self.works[name].weight for name in self.works if name in found}
 
     def matched_quality(self, weights: dict[str, Fraction], state: State) -> Fraction:
@@ -160,8 +164,8 @@ class Diagnostician:
         total = sum(weights.values(), Fraction(0))
         if total == 0:
             return Fraction(1)
-        sound = sum((w for name, w in weights.items() if true(self.works[name].matched_sound, state)), Fraction(0))
-        stable = sum((w for name, w in weights.items() if true(self.works[name].matched_stable, state)), Fraction(0))
+        sound = sum((w for name, w in weights.items() if self.true(self.works[name].matched_sound, state)), Fraction(0))
+        stable = sum((w for name, w in weights.items() if self.true(self.works[name].matched_stable, state)), Fraction(0))
         return (sound + stable) / (2 * total)
 
     # ---- line 28 ---------------------------------------------------------------------------------------------------------
@@ -192,7 +196,7 @@ class Diagnostician:
     def _issuer(self, components: Iterable[Work], state: State) -> str:
         """Who may issue evidence for the first assertion that lacks it; of work without such an assertion, for its status."""
         for work in components:
-            unjustified = [n for n in work.assertions if not true(self.tables.assertions[n].justified, state)]
+            unjustified = [n for n in work.assertions if not self.true(self.tables.assertions[n].justified, state)]
             for name in (*unjustified, f"status({work.name})"):
                 for certificate in self.tables.certificates.values():
                     if any(claim.assertion == name for claim in certificate.claims):
@@ -202,14 +206,8 @@ class Diagnostician:
         return ""
 
 
-def true(term: Term, state: State) -> bool:
-    if term.is_true or term.is_false:
-        return term.is_true
-    return bool(scalar.evaluate(term, state))
-
-
-def status_of(work: Work, state: State) -> str:
-    if not true(work.present, state):
+def status_of(facts: Facts, work: Work, state: State) -> str:
+    if not facts.true(work.present, state):
         return "absent"
     return work.status_then if work.status is None else work.status.domain.show(state[work.status.index])
 

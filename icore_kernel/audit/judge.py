@@ -28,6 +28,12 @@ class Violation:
     needs: str = ""
     """What would be missing least, where a family of alternatives failed."""
 
+    @property
+    def said(self) -> str:
+        """In one line: `A.4(2) status(unit): needs done(unit) == active`."""
+        where = f" {self.instance}" if self.instance else ""
+        return f"{self.clause}{where}: {f'needs {self.needs}' if self.needs else self.text}"
+
 
 class _Move:
     """One ground update, compiled."""

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from icore_kernel.audit.facts import Facts
 from icore_kernel.audit.host import Candidate, CodeOrName, Json, Step
 from icore_kernel.audit.judge import Judge, Violation
 from icore_kernel.audit.tables import Tables
 from icore_kernel.explore.model import State
-from icore_kernel.meaning import scalar
 from icore_kernel.system import DomainKind, Field, Kind, System
 from icore_kernel.terms.node import Term
 
@@ -45,10 +45,11 @@ class Labelled:
 class Labeller:
     """Names to occurrences, and occurrences to deltas."""
 
-    def __init__(self, system: System, tables: Tables, judge: Judge) -> None:
+    def __init__(self, system: System, tables: Tables, judge: Judge, facts: Facts) -> None:
         self.system = system
         self.tables = tables
         self.judge = judge
+        self.facts = facts
         self._numbers = {_squeezed(update.name): number for number, update in enumerate(system.updates)}
         self._fields = {_squeezed(f.name): f for f in system.fields}
 
@@ -94,7 +95,7 @@ class Labeller:
             else [
                 number
                 for number, update in enumerate(self.system.updates)
-                if scalar.evaluate(update.when, state) and self.judge.successor(state, number) == wanted
+                if self.facts.true(update.when, state) and self.judge.successor(state, number) == wanted
             ]
         )
         if not found:
@@ -134,20 +135,23 @@ class Labeller:
             elif field.kind in {"artifact", "certificate"} and value in turned:
                 turned[value].append(field.name)
         emitted: list[Json] = []
-        for name in _true(footprint.emitted, before):
+        for name in self._true(footprint.emitted, before):
             own: dict[str, Json] = {f.name: shown(f, after[f.index]) for f in self.tables.artifacts[name].fields if f.kind == "afield"}
             emitted.append({"artifact": name, "fields": own})
         return {
             "G": {"emitted": emitted, "spent": turned["spent"], "observed": observed, "changed": changed["G"]},
-            "Q": {"established": list(_true(footprint.established, before)), "changed": changed["Q"]},
+            "Q": {"established": list(self._true(footprint.established, before)), "changed": changed["Q"]},
             "Pi": {
-                "issued": list(_true(footprint.issued, before)),
+                "issued": list(self._true(footprint.issued, before)),
                 "revoked": turned["revoked"],
                 "superseded": turned["superseded"],
                 "changed": changed["Pi"],
             },
             "other": changed["other"],
         }
+
+    def _true(self, items: Iterable[tuple[str, Term]], state: State) -> Iterable[str]:
+        return (name for name, term in items if self.facts.true(term, state))
 
     def named(self, state: State) -> dict[str, CodeOrName]:
         """A state by the names of its fields."""
@@ -179,10 +183,6 @@ def code_of(field: Field, value: CodeOrName) -> int | None:
         case DomainKind.ENUM:
             text = str(value).lower() if isinstance(value, bool) else str(value)
             return domain.lo + domain.names.index(text) if text in domain.names else None
-
-
-def _true(items: Iterable[tuple[str, Term]], state: State) -> Iterable[str]:
-    return (name for name, term in items if term.is_true or scalar.evaluate(term, state))
 
 
 def _squeezed(name: str) -> str:

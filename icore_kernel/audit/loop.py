@@ -217,7 +217,7 @@ class Loop:
     @line(17)
     def count_ordinary(self) -> None:
         f = self.frame
-        f.h = 0 if progressed(self.auditor.tables, f.x, f.next) else f.h + 1
+        f.h = 0 if progressed(self.auditor.facts, self.auditor.tables, f.x, f.next) else f.h + 1
 
     @line(18)
     def move_on(self) -> None:
@@ -302,7 +302,7 @@ class Loop:
     @line(35)
     def count_recovery(self) -> None:
         f = self.frame
-        f.h = 0 if progressed(self.auditor.tables, f.x_minus, f.next) else f.h + 1
+        f.h = 0 if progressed(self.auditor.facts, self.auditor.tables, f.x_minus, f.next) else f.h + 1
 
     @line(36)
     def move_on_recovered(self) -> None:
@@ -395,10 +395,7 @@ def _named(proposal: Proposal) -> str:
 
 
 def _why(audit: Audit) -> str:
-    if not audit.violations:
-        return "for no reason"
-    first = audit.violations[0]
-    return f"{first.clause} {first.instance}: {first.text}"
+    return audit.violations[0].said if audit.violations else "for no reason"
 
 
 def diagnosis_json(frame: Frame, diagnosis: Diagnosis) -> dict[str, Json]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from icore_kernel.audit.auditor import Audit, Auditor
-from icore_kernel.audit.diagnosis import Diagnostician, true
+from icore_kernel.audit.diagnosis import Diagnostician
+from icore_kernel.audit.facts import Facts
 from icore_kernel.audit.host import Diagnosis
 from icore_kernel.audit.judge import Violation
 from icore_kernel.audit.tables import Tables
@@ -27,30 +28,33 @@ def _violations(auditor: Auditor, diagnostician: Diagnostician, diagnosis: Diagn
     if after is None:
         yield Violation(ANSWER, "", "no recovery was proposed")
         return
-    weights = dict(diagnosis.matched)
+    weights, facts = dict(diagnosis.matched), auditor.facts
     touched = auditor.established(audit.steps)
     if diagnosis.flag is not None and not touched & weights.keys():
         flagged = ", ".join(f.component for f in diagnosis.findings)
         yield Violation(FLAG, "", f"the hard flag on {flagged} is not resolved: nothing is established anew of {', '.join(weights)}")
     for name, work in auditor.tables.works.items():
-        if name in touched and name not in weights and true(work.present, before):
+        if name in touched and name not in weights and facts.true(work.present, before):
             yield Violation(OUTSIDE, name, f"{name} is not in the matched set, which was frozen before the recovery was asked for")
-        if name in weights and true(work.present, before) and not true(work.present, after):
+        if name in weights and facts.true(work.present, before) and not facts.true(work.present, after):
             yield Violation(REMOVAL, name, f"{name} is removed without transport or settlement")
-        if name in weights and not true(work.matched_sound, after) and true(work.matched_sound, before):
+        if name in weights and not facts.true(work.matched_sound, after) and facts.true(work.matched_sound, before):
             yield Violation(REMOVAL, name, f"{name} loses its justification, or is off without valid evidence")
     first, second = (diagnostician.matched_quality(weights, state) for state in (before, after))
     if second < first:
         yield Violation(QUALITY, "", f"cq over the matched set falls from {first} to {second}")
 
 
-def progressed(tables: Tables, before: State, after: State) -> bool:
+def progressed(facts: Facts, tables: Tables, before: State, after: State) -> bool:
     """Progress_D(X, X+), as declared; where the package says nothing: some work is settled that was not."""
     if before == after:
         return False
     for progress in tables.settings.progress:
-        if true(progress.where, before) and not true(progress.reached, before) and true(progress.reached, after):
+        if facts.true(progress.where, before) and not facts.true(progress.reached, before) and facts.true(progress.reached, after):
             return True
     if tables.settings.progress:
         return False
-    return any(true(w.unresolved, before) and true(w.present, after) and not true(w.unresolved, after) for w in tables.works.values())
+    return any(
+        facts.true(w.unresolved, before) and facts.true(w.present, after) and not facts.true(w.unresolved, after)
+        for w in tables.works.values()
+    )

@@ -29,9 +29,7 @@ class Refused(Exception):
 
     def __init__(self, update: str, violations: tuple[Violation, ...], entry: int) -> None:
         self.update, self.violations, self.entry = update, violations, entry
-        first = violations[0]
-        place = f" ({first.instance})" if first.instance and first.instance != update else ""
-        super().__init__(f"{update or 'this proposal'} is refused: {first.clause}{place}: {first.text}")
+        super().__init__(f"{update or 'this proposal'} is refused: {violations[0].said}")
 
 
 class Session:

@@ -66,12 +66,26 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Premise:
-    """What a certificate rests on, where `when` holds. kind: input, artifact, certificate or assertion; `captured`: judged when issued."""
+    """What a certificate rests on, where `when` holds. kind: input, artifact, certificate or assertion.
+
+    `captured`: it is asked once, in the state that the issuing update makes; an input is always asked for now.
+    """
 
     kind: str
     target: str
     when: Term
     captured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One declared claim of an assertion, as it is written: made where `where` holds, of the value that `field` has, or `then` where
+    that never changes. It fits where the value is one of `values` under its condition; None: whatever the value is."""
+
+    where: Term
+    field: Field | None = None
+    then: str = ""
+    values: tuple[tuple[str, Term], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +95,21 @@ class Claim:
     assertion: str
     holds: Term
     supports: Term
+    ways: tuple[Way, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """One certificate slot. `rule`: V accepts it (its scope, `valid when`, `current when`); `conditions`: its premise formulas hold."""
+    """One certificate slot. `rule`: V accepts it (its scope, `valid when`, `current when`); `conditions`: its premise formulas hold,
+    `captured` the formulas among them that are asked once, in the state that the issuing update makes.
+
+    `issuers`: whose evidence it is, each under its condition, in the state before it is issued; None where any update may attach it.
+    """
 
     name: str
     schema: str
     issuer: str
+    issuers: tuple[tuple[str, Term], ...] | None
     starts: bool
     active: Term
     pending: Term
@@ -99,6 +119,7 @@ class Certificate:
     conditions: Term
     valid: Term
     premises: tuple[Premise, ...]
+    captured: tuple[Term, ...]
     claims: tuple[Claim, ...]
     fields: tuple[Field, ...]
 

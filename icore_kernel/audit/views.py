@@ -77,7 +77,7 @@ class Views:
 
     def _assignments(self, agent: str, state: State) -> tuple[tuple[str, str], ...]:
         works = self.auditor.tables.works.values()
-        return tuple((w.name, status_of(w, state)) for w in works if assignee_of(w, state) == agent)
+        return tuple((w.name, status_of(self.auditor.facts, w, state)) for w in works if assignee_of(w, state) == agent)
 
     def _features(self, state: State, candidates: Sequence[Candidate], diagnosis: Diagnosis | None) -> FEATURES:
         if not self.with_features:

@@ -18,10 +18,11 @@ from icore_kernel.audit.tables import (
     Relation,
     Settings,
     Tables,
+    Way,
     Work,
 )  # fmt: skip
 from icore_kernel.ground.primitives import Primitives
-from icore_kernel.ground.values import Element, GroundingError, Value, show_value
+from icore_kernel.ground.values import Element, GroundingError, SetValue, Value, show_value
 from icore_kernel.system import Field, GroundUpdate, Ratio
 from icore_kernel.terms.node import Term
 
@@ -135,7 +136,7 @@ class _Builder:
         instance = self.u.certificates[c]
         decl = self.u.certificate_decls[instance.schema]
         claims = tuple(
-            Claim(a.name, self._holds("claims", c, a), self._holds("supports", c, a))
+            Claim(a.name, self._holds("claims", c, a), self._holds("supports", c, a), tuple(self._ways(c, a)))
             for a in dict.fromkeys(claim.assertion for claim in self.evidence.claims_of.get(c, ()))
         )
         own = [self.slots.field(("certificate", c)), *(self.slots.field(k) for k in self.slots.keys_of("cfield", c))]
@@ -143,6 +144,7 @@ class _Builder:
             name=c.name,
             schema=instance.schema,
             issuer=self._issuer(decl.issuer, instance.args),
+            issuers=self._issuers(c, decl.issuer),
             starts=self._ask("starts", c) is True,
             active=self._holds("active", c),
             pending=self._holds("pending", c),
@@ -152,6 +154,11 @@ class _Builder:
             conditions=self._holds("conditions", c),
             valid=self._holds("valid", c),
             premises=tuple(self._premises(c)),
+            captured=tuple(
+                self.alg.boolean(self.p.premise_now(c, premise))
+                for premise in self.evidence.premises_of.get(c, ())
+                if premise.captured and premise.formula is not None
+            ),
             claims=claims,
             fields=tuple(f for f in own if f is not None),
         )
@@ -168,17 +175,53 @@ class _Builder:
             case _:
                 return show_value(self.ev.value(expr, args, False))
 
+    def _issuers(self, c: Element, expr: s.Expr | None) -> tuple[tuple[str, Term], ...] | None:
+        """Facts of the environment and of the monitor may be attached by any update, as what names no issuer."""
+        if expr is None or (isinstance(expr, s.Name) and expr.id in {"environment", "monitor", "any"}):
+            return None
+        return self._cases(self.ev.value(expr, self.p.certificate_env(c), False))
+
+    def _cases(self, value: Value) -> tuple[tuple[str, Term], ...]:
+        """The values that it may be, or that the set may hold, each under its condition."""
+        items = value.items if isinstance(value, SetValue) else ((value, self.alg.bank.true),)
+        found: list[tuple[str, Term]] = []
+        for each, condition in items:
+            choice = self.alg.as_choice(each)
+            for code, one in enumerate(choice.domain):
+                here = self.alg.bank.and_(condition, self.alg.bank.eq(choice.term, self.alg.bank.integer(code)))
+                if not here.is_false:
+                    found.append((show_value(one), here))
+        return tuple(found)
+
+    def _ways(self, c: Element, a: Element) -> Iterable[Way]:
+        """As declared: not by way of the word `claims`, so that what checks it has something to check it by."""
+        kind, args = self.evidence.info[a]
+        for claim in self.evidence.claim.get((c, a), ()):
+            where = self.alg.boolean(self.p.condition(claim.where, c, claim.env))
+            if claim.test is None or claim.value is None:
+                yield Way(where)
+                continue
+            slot = {"status": "status", "assignment": "assignee", "removal": "marker"}.get(kind)
+            key = (slot, args[0]) if slot else self.slots.keys_of(kind, args[0])[0]
+            field = self.slots.field(key)
+            then = "" if field is not None else show_value(self.slots.known[key].initial)
+            wanted = self.ev.value(claim.value, {**self.p.certificate_env(c), **claim.env}, False)
+            yield Way(where, field, then, self._cases(wanted))
+
     def _premises(self, c: Element) -> Iterable[Premise]:
-        targets: dict[Element, bool] = {}
+        """As declared, each target once; not by way of the word `premise`."""
+        bank = self.alg.bank
+        when: dict[tuple[Element, bool], Term] = {}
         for premise in self.evidence.premises_of.get(c, ()):
             if premise.target is not None:
-                targets[premise.target] = premise.captured and targets.get(premise.target, True)
-        for assertion, _ in self.p.assertions_read(c):
-            targets[assertion] = False
-        for target, captured in targets.items():
-            when = self._holds("premise", c, target)
-            if not when.is_false or captured:
-                yield Premise(target.sort.lower(), target.name, when, captured)
+                key = (premise.target, premise.captured and premise.target.sort != "Input")
+                here = self.alg.boolean(self.p.condition(premise.where, c, premise.env))
+                when[key] = bank.or_(when.get(key, bank.false), here)
+        for assertion, made in self.p.assertions_read(c):
+            when[assertion, False] = bank.or_(when.get((assertion, False), bank.false), made)
+        for (target, captured), condition in when.items():
+            if not condition.is_false:
+                yield Premise(target.sort.lower(), target.name, condition, captured)
 
     # ---- G -------------------------------------------------------------------------------------------------------------
     def _node(self, element: Element, schema: str, kind: str) -> Node:
