@@ -7,10 +7,10 @@ satisfiable; where it is not, the core names clauses that these two states break
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import z3
 
@@ -22,7 +22,8 @@ from icore_kernel.system import Clause, System, Write
 from icore_kernel.terms.node import Term
 from icore_kernel.terms.term import TermBank
 
-TIMEOUT_MS = 10_000
+EFFORT = 200_000_000
+"""What a check may cost in Z3's own units (a commit takes some thousands; so many, some ten seconds) before it gives up."""
 NOT_SUCCESSOR = Failing(Phase.RANGE, Clause("definition 12 successor", TermBank().true))
 """What a state after breaks that is not the one the update leads to."""
 
@@ -37,8 +38,18 @@ class Ruling:
     reason: str = ""
 
 
+class Switch(NamedTuple):
+    """The literal that, assumed, asks for a clause."""
+
+    literal: Any
+    failing: Failing
+
+
 class CommitSolver:
-    """`decide(before, number, after)`: may update `number` lead from one state to the other? A clause is encoded when first used."""
+    """`decide(before, number, after)`: may update `number` lead from one state to the other? A clause is encoded when first used.
+
+    What several updates ask (the same formula, the same value for the same field) has one literal.
+    """
 
     def __init__(self, system: System, bank: TermBank) -> None:
         self.system = system
@@ -46,16 +57,18 @@ class CommitSolver:
         self._encoder = Encoder(self._context)
         self._solver = z3.SolverFor("QF_BV", ctx=self._context)
         self._solver.set("random_seed", 0)
-        self._solver.set("timeout", TIMEOUT_MS)
+        # No time limit: it starts a thread a check. This one is also the same on every machine.
+        self._solver.set("rlimit", EFFORT)
+        self._solver.set("ctrl_c", False)
         self._variables = variables_of(system, bank)
-        self._named: dict[int, Failing] = {}
-        """literal -> the clause that it switches on."""
+        self._clauses: dict[tuple[Term, str], Any] = {}
+        self._writes: dict[tuple[int, Term], Any] = {}
         self._keep: list[Any] = []
         self._before: list[dict[int, Any]] = []
         self._after: list[dict[int, Any]] = []
         self._states()
-        self._updates: dict[int, tuple[list[Any], list[Any]]] = {}
-        self._feasible = [self._clause(Failing(Phase.FEASIBILITY, c), c.formula, "'") for c in system.feasibility]
+        self._updates: dict[int, tuple[list[Switch], list[Switch]]] = {}
+        self._feasible = self._switches((Failing(Phase.FEASIBILITY, c) for c in system.feasibility), "'")
 
     @property
     def version(self) -> str:
@@ -64,13 +77,14 @@ class CommitSolver:
     def decide(self, before: State, number: int, after: State | None) -> Ruling:
         """One check. `after` is None where the update has no successor: then only what is asked of the state before is decided."""
         started = perf_counter()
-        first, second = self._update(number)
-        state = [self._before[f][v] for f, v in enumerate(before)]
+        known = self._updates.get(number)
+        first, all_of_it = self._update(number) if known is None else known
+        state = [values[v] for values, v in zip(self._before, before, strict=True)]
         switches = first
         if after is not None:
-            state.extend(self._after[f][v] for f, v in enumerate(after))
-            switches = [*first, *second, *self._feasible]
-        said = self._check([*state, *switches])
+            state.extend([values[v] for values, v in zip(self._after, after, strict=True)])
+            switches = all_of_it
+        said = self._check([*state, *(switch.literal for switch in switches)])
         if said == z3.Z3_L_TRUE:
             return Ruling(True, microseconds=_since(started))
         if said == z3.Z3_L_UNDEF:
@@ -79,24 +93,22 @@ class CommitSolver:
 
     # ---- the core --------------------------------------------------------------------------------------------------------
     def _check(self, literals: Sequence[Any]) -> int:
-        array = (z3.Ast * len(literals))(*(literal.ast for literal in literals))
+        array = (z3.Ast * len(literals))(*[literal.ast for literal in literals])
         answer: int = z3.Z3_solver_check_assumptions(self._context.ref(), self._solver.solver, len(literals), array)
         return answer
 
-    def _broken(self, state: list[Any], switches: list[Any]) -> tuple[Failing, ...]:
+    def _broken(self, state: list[Any], switches: list[Switch]) -> tuple[Failing, ...]:
         """Every clause that the two states break: the core's are taken out until what is left can hold, and each is asked alone,
         because a core need not be minimal."""
-        suspects: list[Any] = []
-        left = list(switches)
+        left = {switch.literal.get_id(): switch.literal for switch in switches}
+        suspects: dict[int, Any] = {}
         while True:
-            used = {literal.get_id() for literal in self._solver.unsat_core()}
-            core = [literal for literal in left if literal.get_id() in used]
-            suspects.extend(core)
-            left = [literal for literal in left if literal.get_id() not in used]
-            if not core or self._check([*state, *left]) != z3.Z3_L_FALSE:
+            core = [i for literal in self._solver.unsat_core() if (i := literal.get_id()) in left]
+            suspects.update((i, left.pop(i)) for i in core)
+            if not core or self._check([*state, *left.values()]) != z3.Z3_L_FALSE:
                 break
-        alone = {s.get_id() for s in suspects if self._check([*state, s]) == z3.Z3_L_FALSE}
-        return tuple(dict.fromkeys(self._named[s.get_id()] for s in switches if s.get_id() in alone))
+        alone = {i for i, literal in suspects.items() if self._check([*state, literal]) == z3.Z3_L_FALSE}
+        return tuple(dict.fromkeys(switch.failing for switch in switches if switch.literal.get_id() in alone))
 
     # ---- encoding --------------------------------------------------------------------------------------------------------
     def _states(self) -> None:
@@ -115,45 +127,49 @@ class CommitSolver:
         for variable in self._variables:
             kept = z3.Bool(f"{variable.name} is kept", ctx=self._context)
             self._solver.add(z3.Implies(kept, self._encoder.variable(variable, "'") == self._encoder.variable(variable)))
-            self._named[kept.get_id()] = NOT_SUCCESSOR
             self._keep.append(kept)
 
-    def _clause(self, failing: Failing, formula: Term, suffix: str = "") -> Any:
-        literal = z3.Bool(f"clause {len(self._named)}", ctx=self._context)
-        self._solver.add(z3.Implies(literal, self._encoder.encode(formula, suffix)))
-        self._named[literal.get_id()] = failing
-        return literal
+    def _switches(self, asked: Iterable[Failing], suffix: str = "") -> list[Switch]:
+        return [Switch(self._clause(f.clause.formula, suffix), f) for f in asked]
 
-    def _update(self, number: int) -> tuple[list[Any], list[Any]]:
-        """The literals of an update: those about the state before, then those about the step: what it writes, keeps and must leave true."""
-        known = self._updates.get(number)
+    def _clause(self, formula: Term, suffix: str) -> Any:
+        known = self._clauses.get((formula, suffix))
         if known is None:
-            update = self.system.updates[number]
-            first = [
-                self._clause(Failing(Phase.REQUIRES, own_clause("when", update.when, update)), update.when),
-                self._clause(Failing(Phase.REQUIRES, own_clause("requires", update.requires, update)), update.requires),
-                self._clause(Failing(Phase.RANGE, own_clause("range", update.defined, update)), update.defined),
-                *(self._clause(Failing(Phase.BEFORE, c), c.formula) for c in update.before),
-            ]
-            written = {write.field.index for write in update.writes}
-            second = [
-                *(self._written(write) for write in update.writes),
-                *(literal for i, literal in enumerate(self._keep) if i not in written),
-                *(self._clause(Failing(Phase.AFTER, c), c.formula, "'") for c in update.after),
-            ]
-            known = self._updates[number] = first, second
+            known = self._clauses[formula, suffix] = z3.Bool(f"clause {len(self._clauses)}", ctx=self._context)
+            self._solver.add(z3.Implies(known, self._encoder.encode(formula, suffix)))
         return known
 
+    def _update(self, number: int) -> tuple[list[Switch], list[Switch]]:
+        """What is asked of the state before; and that with what is asked of the step: what it writes, keeps and must leave true."""
+        update = self.system.updates[number]
+        first = self._switches(
+            [
+                Failing(Phase.REQUIRES, own_clause("when", update.when, update)),
+                Failing(Phase.REQUIRES, own_clause("requires", update.requires, update)),
+                Failing(Phase.RANGE, own_clause("range", update.defined, update)),
+                *(Failing(Phase.BEFORE, clause) for clause in update.before),
+            ]
+        )
+        written = {write.field.index for write in update.writes}
+        second = [
+            *(Switch(self._written(write), NOT_SUCCESSOR) for write in update.writes),
+            *(Switch(literal, NOT_SUCCESSOR) for i, literal in enumerate(self._keep) if i not in written),
+            *self._switches((Failing(Phase.AFTER, clause) for clause in update.after), "'"),
+        ]
+        found = self._updates[number] = first, [*first, *second, *self._feasible]
+        return found
+
     def _written(self, write: Write) -> Any:
-        variable = self._variables[write.field.index]
-        symbol, value = self._encoder.variable(variable, "'"), self._encoder.encode(write.value)
-        if not variable.boolean:
-            own, other = width_of(variable.lo, variable.hi), width_of(write.value.lo, write.value.hi)
-            symbol, value = (self._encoder.sized(e, w, max(own, other)) for e, w in ((symbol, own), (value, other)))
-        literal = z3.Bool(f"write {len(self._named)}", ctx=self._context)
-        self._solver.add(z3.Implies(literal, symbol == value))
-        self._named[literal.get_id()] = NOT_SUCCESSOR
-        return literal
+        known = self._writes.get((write.field.index, write.value))
+        if known is None:
+            variable = self._variables[write.field.index]
+            symbol, value = self._encoder.variable(variable, "'"), self._encoder.encode(write.value)
+            if not variable.boolean:
+                own, other = width_of(variable.lo, variable.hi), width_of(write.value.lo, write.value.hi)
+                symbol, value = (self._encoder.sized(e, w, max(own, other)) for e, w in ((symbol, own), (value, other)))
+            known = self._writes[write.field.index, write.value] = z3.Bool(f"write {len(self._writes)}", ctx=self._context)
+            self._solver.add(z3.Implies(known, symbol == value))
+        return known
 
 
 def _since(started: float) -> int:
