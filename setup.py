@@ -5,7 +5,9 @@ import sys
 from setuptools import Extension, find_packages, setup
 
 SOURCES = (
-    "forks", "graph", "judging", "looking", "module", "module_graph", "module_kept", "plain", "planes", "reach", "search", "steps", "store",
+    "forks", "graph", "judging", "looking", "module", "module_found", "module_graph",
+    "module_kept", "module_tables", "plain", "planes", "reach", "search", "steps",
+    "store",
 )  # fmt: skip
 HEADERS = ("forks", "graph", "module", "planes", "reach", "search", "store")
 FOLDER = "icore_kernel/explore/csrc"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from icore_kernel.explore.layout import Layout
+from icore_kernel.terms.node import Term
 
 Words = NDArray[np.uint64]
 Keys = NDArray[np.uint64]
@@ -27,6 +28,15 @@ class PackedStore(Protocol):
 
     def packed(self, length: int) -> Iterator[Words]:
         """All states in the order of their numbers, in blocks of up to `length`."""
+        ...
+
+
+@runtime_checkable
+class LookedAt(Protocol):
+    """A store that tells of all its states whether formulas hold."""
+
+    def truths(self, terms: Sequence[Term]) -> list[bytearray] | None:
+        """A byte a state for each formula; None where it cannot tell of one of them."""
         ...
 
 

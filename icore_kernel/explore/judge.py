@@ -91,9 +91,9 @@ def _illegal(system: System, update: GroundUpdate, before: State, after: State) 
         (Phase.AFTER, update.after, after),
         (Phase.FEASIBILITY, system.feasibility, after),
     ):
-        for clause in clauses:
-            if not scalar.evaluate(clause.formula, state):
-                yield Failing(phase, clause)
+        # Clauses share most of their terms.
+        values = scalar.evaluate_all([clause.formula for clause in clauses], state)
+        yield from (Failing(phase, clause) for clause, value in zip(clauses, values, strict=True) if not value)
 
 
 def committed(system: System, mode: Mode, number: int, state: State) -> State | None:

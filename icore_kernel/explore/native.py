@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from fractions import Fraction
 from itertools import chain
@@ -18,6 +18,8 @@ from time import perf_counter
 from typing import IO, TYPE_CHECKING
 
 from icore_kernel.explore import _kernel, judge
+from icore_kernel.explore.blasting import Blaster, Unsupported
+from icore_kernel.explore.circuit import Circuit, emit
 from icore_kernel.explore.judge import roles
 from icore_kernel.explore.layout import Layout, lay_out
 from icore_kernel.explore.memory import anonymous, available, show_size
@@ -26,6 +28,7 @@ from icore_kernel.explore.native_tables import EXPAND, LOOK, Measured, Tables
 from icore_kernel.explore.scalar_search import initial_states
 from icore_kernel.explore.tally import Clock, Stop, Tally
 from icore_kernel.system import System
+from icore_kernel.terms.node import Term
 
 # NumPy is imported where it is needed: a search without checkpoints, finality and steps does not need it.
 if TYPE_CHECKING:
@@ -91,6 +94,19 @@ class NativeStore:
         for begin in range(0, total, length):
             words = _kernel.states(self._search, begin, min(total, begin + length))
             yield np.frombuffer(words, dtype=np.uint64).reshape(-1, self._layout.words)
+
+    def truths(self, terms: Sequence[Term]) -> list[bytearray] | None:
+        """Whether each formula holds, a byte for every state; None where a term has no circuit."""
+        circuit = Circuit()
+        blaster = Blaster(circuit, self._layout)
+        try:
+            program = emit(circuit, [], [blaster.literal(term) for term in terms])
+        except Unsupported:
+            return None
+        total = _kernel.totals(self._search)[0]
+        found = bytearray(total * len(terms))
+        _kernel.truths(self._search, program.registers, program.gates, program.loads, program.kept, found)
+        return [found[place * total : (place + 1) * total] for place in range(len(terms))]
 
     def path(self, number: int) -> Path:
         updates: list[int] = []

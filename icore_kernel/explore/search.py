@@ -26,7 +26,7 @@ class Engine(Enum):
     NATIVE = "native"
 
 
-EDITION = 4
+EDITION = 5
 """Of the C kernel, as in csrc/module.c: one that was built from other sources is left alone."""
 
 

@@ -68,3 +68,20 @@ void search_look(Search *search, bool all)
     for (int32_t place = 0; place < search->stop_count; place++)
         if (search->programs[search->stops[2 * place]].counts[search->stops[2 * place + 1]] && search->status == MORE) search->status = DUE;
 }
+
+void look_at_all(const Search *search, Program *program, uint8_t *out)
+{
+    const Store *store = &search->store;
+    for (uint32_t begin = 0; begin < store->count;) {
+        uint32_t length = CHUNK - (begin & (CHUNK - 1));
+        if (length > store->count - begin) length = store->count - begin;
+        if (length > BLOCK) length = BLOCK;
+        run_program(program, state_words(store, begin, search->k), search->k, (int)length, NULL, begin);
+        for (int32_t output = 0; output < program->kept_count; output++) {
+            const Plane *plane = &program->planes[program->kept[output]];
+            uint8_t *row = out + (size_t)output * store->count + begin;
+            for (uint32_t place = 0; place < length; place++) row[place] = (uint8_t)plane_bit(plane, (int)place);
+        }
+        begin += length;
+    }
+}

@@ -14,6 +14,23 @@ Search *search_of(PyObject *capsule);
 /* The same when it is ready to go. */
 Search *ready(PyObject *capsule);
 
+/* False, with an error set, where a table is wrong or there is no memory; what is there is freed by free_program. */
+bool take_program(Program *program, int k, int registers, int counters, const Py_buffer *gates, const Py_buffer *loads, const Py_buffer *kept);
+
+PyObject *kernel_program(PyObject *module, PyObject *args);
+PyObject *kernel_moves(PyObject *module, PyObject *args);
+PyObject *kernel_watch(PyObject *module, PyObject *args);
+
+PyObject *kernel_counters(PyObject *module, PyObject *args);
+PyObject *kernel_tallies(PyObject *module, PyObject *capsule);
+PyObject *kernel_values_met(PyObject *module, PyObject *args);
+PyObject *kernel_state(PyObject *module, PyObject *args);
+PyObject *kernel_states(PyObject *module, PyObject *args);
+PyObject *kernel_steps(PyObject *module, PyObject *args);
+PyObject *kernel_values(PyObject *module, PyObject *args);
+PyObject *kernel_truths(PyObject *module, PyObject *args);
+PyObject *kernel_edges(PyObject *module, PyObject *capsule);
+
 PyObject *kernel_counted(PyObject *module, PyObject *capsule);
 PyObject *kernel_origins(PyObject *module, PyObject *args);
 PyObject *kernel_put(PyObject *module, PyObject *args);

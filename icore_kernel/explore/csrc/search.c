@@ -21,7 +21,7 @@ Search *search_new(int k, int update_count, int64_t most_states, size_t most_byt
     return search;
 }
 
-static void free_program(Program *program)
+void free_program(Program *program)
 {
     free(program->gates);
     free(program->loads);

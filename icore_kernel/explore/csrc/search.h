@@ -127,6 +127,7 @@ typedef struct {
 
 Search *search_new(int k, int update_count, int64_t most_states, size_t most_bytes);
 void search_free(Search *search);
+void free_program(Program *program);
 /* Room for blocks, after moves and programs are there. False: no memory. */
 bool search_prepare(Search *search);
 /* Initial states; those met before are left out. */
@@ -163,6 +164,8 @@ void plain_advance(Search *search, int64_t blocks, int threads);
 
 /* looking.c: the LOOK program over states not looked at yet; of the last ones less than a block is left, unless `all`. */
 void search_look(Search *search, bool all);
+/* Whether each kept output of a program holds, a byte a state, output by output. */
+void look_at_all(const Search *search, Program *program, uint8_t *out);
 
 static inline bool going_on(const Search *search) { return search->status == MORE || search->status == DUE; }
 
