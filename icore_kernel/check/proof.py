@@ -28,8 +28,9 @@ from icore_kernel.verdict import ExitStatus, Obligation, Report
 LEMMA_SECONDS, INVARIANT_SECONDS, SEARCH_SECONDS = 20.0, 30.0, 20.0
 """What each part may take where no time limit is given."""
 
-WHOLE_SECONDS = 1.0
-"""For reachability where all states are few: exploration will decide it anyway."""
+WHOLE_SECONDS, WHOLE_QUESTIONS = 1.0, 200
+"""For reachability where all states are few: exploration will decide it anyway. The questions are what usually ends it, so that a
+busy machine says the same."""
 
 MOST_STATES = 2_000_000
 MOST_LOOKED_FOR = 48
@@ -185,11 +186,12 @@ class Prover:
         left = Counter(p.update for p in self.lemma2.pairs if p.outcome is Outcome.OPEN)
         known = (*self.steps.feasible, *(self.found.lemmas if self.found else ()))
         whole = self.found is not None and self.found.whole
+        questions = WHOLE_QUESTIONS if whole else None
         spent = perf_counter() + self.budget(WHOLE_SECONDS if whole else LEMMA_SECONDS)
         for bad in illegal_steps(self.steps):
             if bad.update not in left or perf_counter() > spent:
                 continue
-            said = reach(self.steps, (*known, *self.reached), self.bank.not_(bad.formula), min(8.0, spent - perf_counter()))
+            said = reach(self.steps, (*known, *self.reached), self.bank.not_(bad.formula), min(8.0, spent - perf_counter()), questions)
             if said.lemmas is not None:
                 self.reached.extend(said.lemmas)
                 pairs = tuple(

@@ -275,10 +275,17 @@ class Encoder:
 
     def decode(self, model: Any, variables: Iterable[Variable], suffix: str = "") -> dict[int, int]:
         """The codes that a model gives to variables, by index; those the model leaves open are completed."""
+        # By the C interface: a counterexample has some hundred values, and wrapping each took longer than finding it.
         state = {}
+        reference, values, value = self._reference, model.model, (z3.Ast * 1)()
         for variable in variables:
-            value = model.eval(self.variable(variable, suffix), model_completion=True)
-            state[variable.index] = int(z3.is_true(value)) if variable.boolean else value.as_signed_long()
+            if not z3.Z3_model_eval(reference, values, self.variable(variable, suffix).ast, True, value):
+                raise z3.Z3Exception(f"no value for {variable.name}")
+            if variable.boolean:
+                state[variable.index] = int(z3.Z3_get_bool_value(reference, value[0]) == z3.Z3_L_TRUE)
+            else:
+                code, width = int(z3.Z3_get_numeral_string(reference, value[0])), width_of(variable.lo, variable.hi)
+                state[variable.index] = code - (1 << width) if code >> (width - 1) else code
         return state
 
 

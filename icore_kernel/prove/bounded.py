@@ -68,7 +68,7 @@ def illegal_steps(steps: Steps) -> list[Bad]:
 def search(steps: Steps, bad: Sequence[Bad], depth: int, seconds: float | None = None) -> Bounded:
     """Breadth first by the length of the run; each bad thing is looked for until it is found."""
     started = perf_counter()
-    solver = Solver(steps.system, steps.bank, timeout_ms=600_000)
+    solver = Solver(steps.system, steps.bank, 600_000, steps.encoder)
     solver.deadline = None if seconds is None else started + seconds
     relation = Relation(solver, steps)
     solver.copy("@0")

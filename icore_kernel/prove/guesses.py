@@ -63,6 +63,7 @@ class Guesses:
         self._false: list[frozenset[int]] = []
         """Of each state that broke a guess, the literals that are false in it."""
         self._dropped: set[tuple[int, int]] = set()
+        self._clauses: dict[int, tuple[int, ...]] | None = None
         if samples and self._values is not None:
             self._guess(samples)
         self.made = len(self.edges)
@@ -90,12 +91,14 @@ class Guesses:
                 self._add_again(a, after)
         return True
 
-    def clauses(self) -> dict[int, list[int]]:
+    def clauses(self) -> dict[int, tuple[int, ...]]:
         """The guesses as clauses of two literals, by the first."""
-        found: dict[int, list[int]] = {}
-        for a, b in sorted(self.edges):
-            found.setdefault(a ^ 1, []).append(b)
-        return found
+        if self._clauses is None:
+            found: dict[int, list[int]] = {}
+            for a, b in sorted(self.edges):
+                found.setdefault(a ^ 1, []).append(b)
+            self._clauses = {a: tuple(others) for a, others in found.items()}
+        return self._clauses
 
     def _guess(self, samples: Sequence[State]) -> None:
         assert self._values is not None
@@ -138,10 +141,12 @@ class Guesses:
         self._after.setdefault(b ^ 1, set()).add(a ^ 1)
         self._before.setdefault(a ^ 1, set()).add(b ^ 1)
         self.edges.add(min((a, b), (b ^ 1, a ^ 1)))
+        self._clauses = None
 
     def _remove(self, a: int, b: int) -> None:
         self._dropped.add((a, b))
         self.edges.discard((a, b))
+        self._clauses = None
         for x, y in ((a, b), (b ^ 1, a ^ 1)):
             self._after[x].discard(y)
             self._before[y].discard(x)

@@ -128,7 +128,7 @@ class Induction:
     def _solver(self, facts: tuple[Term, ...]) -> Solver:
         known = self._solvers.get(facts)
         if known is None:
-            known = self._solvers[facts] = Solver(self.steps.system, self.bank)
+            known = self._solvers[facts] = Solver(self.steps.system, self.bank, encoder=self.steps.encoder)
             for fact in facts:
                 known.fact(fact)
         known.deadline = self.deadline_of_goal
@@ -136,7 +136,7 @@ class Induction:
 
     def _outside_start(self, goal: Term) -> State | None:
         if self._start is None:
-            self._start = Solver(self.steps.system, self.bank)
+            self._start = Solver(self.steps.system, self.bank, encoder=self.steps.encoder)
             self._start.fact(self.steps.start())
         self._start.deadline = self.deadline_of_goal
         return self._start.ask([], goal).state
@@ -163,7 +163,7 @@ class Induction:
 
     def _k_step(self, facts: tuple[Term, ...], goal: Term, k: int) -> bool:
         """No run of k steps through states with the facts and the goal ends in one without; and none from the start is shorter."""
-        solver = Solver(self.steps.system, self.bank)
+        solver = Solver(self.steps.system, self.bank, encoder=self.steps.encoder)
         solver.deadline = self.deadline_of_goal
         relation = Relation(solver, self.steps)
         for number in range(k + 1):
@@ -177,7 +177,7 @@ class Induction:
             relation.join(f"@{number}", f"@{number + 1}")
         if solver.solve([solver.switch(goal, False, f"@{k}")]).result is not Result.UNSAT:
             return False
-        start = Solver(self.steps.system, self.bank)
+        start = Solver(self.steps.system, self.bank, encoder=self.steps.encoder)
         start.deadline = self.deadline_of_goal
         relation = Relation(start, self.steps)
         start.copy("@0")

@@ -24,6 +24,9 @@ from icore_kernel.terms.term import TermBank
 
 SAMPLES = 3_000
 
+Clauses = dict[int, tuple[int, ...]]
+"""Clauses of two literals: the first, and those that stand second beside it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -54,12 +57,19 @@ class Houdini:
         self.bank: TermBank = steps.bank
         self.guesses = guesses
         self.deadline = deadline
-        self.solver = Solver(steps.system, steps.bank)
+        self.solver = Solver(steps.system, steps.bank, encoder=steps.encoder)
         self.solver.deadline = deadline
         self.rounds = 0
         for part in steps.feasible:
             self.solver.fact(part)
         self._later: dict[int, dict[int, Any]] = {}
+        self._breaks: dict[tuple[int, int], tuple[tuple[int, ...], Any]] = {}
+        self._written: dict[int, list[bool]] = {}
+        self._facts: dict[int, tuple[tuple[int, ...], Any, int]] = {}
+        self._now: tuple[Clauses | None, dict[int, int]] = (None, {})
+        """The clauses as they were when their literals were last asked for, and these."""
+        self._proofs: dict[int, tuple[Clauses, Clauses]] = {}
+        """Of each update what was last proved of its step, and the clauses that the proof used."""
 
     def run(self) -> bool:
         """Whether it came to its end in time; what is left is then inductive."""
@@ -69,14 +79,11 @@ class Houdini:
         while changed and self.guesses:
             self.rounds += 1
             changed = False
-            epoch = self.solver.literal()
-            self.solver.core.add(z3.Implies(epoch, self._all(self.solver)))
             for number in range(len(self.steps)):
-                said = self._step(epoch, number)
+                said = self._step(number)
                 if said is None:
                     return False
                 changed |= said
-            self.solver.core.add(z3.Not(epoch))
         return True
 
     def kept(self) -> tuple[Term, ...]:
@@ -94,7 +101,7 @@ class Houdini:
 
     def _base(self) -> bool:
         """Every initial state has them all."""
-        solver = Solver(self.steps.system, self.bank)
+        solver = Solver(self.steps.system, self.bank, encoder=self.steps.encoder)
         solver.deadline = self.deadline
         solver.fact(self.steps.start())
         while self.guesses:
@@ -109,40 +116,89 @@ class Houdini:
                 raise Disagreement("an initial state that the solver found breaks no guess in the scalar meaning")
         return True
 
-    def _step(self, epoch: Any, number: int) -> bool | None:
+    def _step(self, number: int) -> bool | None:
         """Whether the step of this update made guesses drop; None when the time was up."""
         move = self.steps.move(number)
         guard = self.solver.switch(self.steps.commits(number))
-        make, terms = self.solver.encoder, self.guesses.terms
-        later = self._later.setdefault(number, {})
         changed = False
-
-        def false(place: int) -> Any:
-            if place not in later:
-                later[place] = make.encode(self.bank.not_(move.then(terms[place])))
-            return later[place]
-
         while True:
-            breaks: list[Any] = []
-            for a, others in self.guesses.clauses().items():
-                touched = bool(terms[a].reads & move.written)
-                seconds = [false(b) for b in others if touched or terms[b].reads & move.written]
-                if seconds:
-                    second = make.junction(z3.Z3_mk_or, seconds, False)
-                    breaks.append(make.junction(z3.Z3_mk_and, [false(a), second], True))
-            if not breaks:
+            asked = self._touched(number)
+            if not asked or self._still(number, asked):
                 return changed
+            assumed = self._assumed()
             some = self.solver.literal()
-            self.solver.core.add(make.junction(z3.Z3_mk_or, [z3.Not(some), *breaks], False))
-            answer = self.solver.solve([epoch, guard, some])
-            self.solver.core.add(z3.Not(some))
+            breaks = [self._break(number, a, others) for a, others in asked.items()]
+            self.solver.core.add(self.solver.encoder.junction(z3.Z3_mk_or, [z3.Not(some), *breaks], False))
+            answer = self.solver.solve([guard, some, *(self._facts[a][1] for a in assumed.values())])
             if answer.result is Result.UNSAT:
+                used = {literal.get_id() for literal in self.solver.core.unsat_core()}
+                self._proofs[number] = (asked, {a: self._facts[a][0] for name, a in assumed.items() if name in used})
+                self.solver.core.add(z3.Not(some))
                 return changed
+            self.solver.core.add(z3.Not(some))
             if answer.state is None:
                 return None
             if not self.guesses.drop(successor(move.update, answer.state)):
                 raise Disagreement(f"{move.update.name}: a step that the solver found breaks no guess in the scalar meaning")
             changed = True
+
+    def _assumed(self) -> dict[int, int]:
+        """A literal for the clauses of each first literal, as they are now: its identity in Z3 -> the first literal."""
+        clauses = self.guesses.clauses()
+        if clauses is self._now[0]:
+            return self._now[1]
+        make, terms = self.solver.encoder, self.guesses.terms
+        found: dict[int, int] = {}
+        for a, others in clauses.items():
+            known = self._facts.get(a)
+            if known is None or known[0] != others:
+                if known is not None:
+                    self.solver.core.add(z3.Not(known[1]))
+                literal = self.solver.literal()
+                seconds = make.junction(z3.Z3_mk_and, [make.encode(terms[b]) for b in others], True)
+                self.solver.core.add(make.junction(z3.Z3_mk_or, [z3.Not(literal), make.encode(terms[a]), seconds], False))
+                known = self._facts[a] = (others, literal, literal.get_id())
+            found[known[2]] = a
+        self._now = (clauses, found)
+        return found
+
+    def _still(self, number: int, asked: Clauses) -> bool:
+        """The last proof about this update asked as much, and every clause that it used is left."""
+        known = self._proofs.get(number)
+        if known is None:
+            return False
+        now = self.guesses.clauses()
+        return all(now.get(a) == others for a, others in known[1].items()) and all(
+            others == known[0].get(a) or set(others) <= set(known[0].get(a, ())) for a, others in asked.items()
+        )
+
+    def _touched(self, number: int) -> Clauses:
+        """Of the clauses that are left, those that this update writes."""
+        written, terms = self.steps.move(number).written, self.guesses.terms
+        touched = self._written.get(number)
+        if touched is None:
+            touched = self._written[number] = [bool(term.reads & written) for term in terms]
+        found: Clauses = {}
+        for a, others in self.guesses.clauses().items():
+            seconds = others if touched[a] else tuple(b for b in others if touched[b])
+            if seconds:
+                found[a] = seconds
+        return found
+
+    def _break(self, number: int, a: int, others: tuple[int, ...]) -> Any:
+        """After this update `a` is false, and one of the others too. Encoded once while the clauses stay as they are."""
+        known = self._breaks.get((number, a))
+        if known is None or known[0] != others:
+            make = self.solver.encoder
+            second = make.junction(z3.Z3_mk_or, [self._false(number, b) for b in others], False)
+            known = self._breaks[number, a] = (others, make.junction(z3.Z3_mk_and, [self._false(number, a), second], True))
+        return known[1]
+
+    def _false(self, number: int, place: int) -> Any:
+        later = self._later.setdefault(number, {})
+        if place not in later:
+            later[place] = self.solver.encoder.encode(self.bank.not_(self.steps.move(number).then(self.guesses.terms[place])))
+        return later[place]
 
 
 def find_lemmas(steps: Steps, seconds: float, extra: Sequence[Term] = (), samples: Samples | None = None) -> Found:

@@ -71,7 +71,7 @@ class OneStep:
     def __init__(self, steps: Steps, lemmas: Sequence[Term] = (), timeout_ms: int = TIMEOUT_MS, deadline: float | None = None) -> None:
         self.steps = steps
         self.bank = steps.bank
-        self.solver = Solver(steps.system, steps.bank, timeout_ms)
+        self.solver = Solver(steps.system, steps.bank, timeout_ms, steps.encoder)
         self.solver.deadline = deadline
         self.proved = Outcome.STRENGTHENED if lemmas else Outcome.PROVED
         self.lemmas = tuple(lemmas)
@@ -155,7 +155,7 @@ class OneStep:
 
 def start_is_feasible(steps: Steps) -> Obligation:
     """`unsat`: every initial state is feasible."""
-    solver = Solver(steps.system, steps.bank)
+    solver = Solver(steps.system, steps.bank, encoder=steps.encoder)
     solver.fact(steps.start())
     answer = solver.ask([], steps.feasibility)
     return Obligation("initial states are feasible", answer.result.value, answer.seconds)
@@ -165,7 +165,7 @@ def start_exists(steps: Steps) -> Result:
     """SAT: there is an initial state. UNSAT: there is none, and whatever is said of reachable states is said of nothing."""
     if scalar.evaluate(steps.system.initially, steps.system.initial):  # most packages: no question for the solver
         return Result.SAT
-    solver = Solver(steps.system, steps.bank)
+    solver = Solver(steps.system, steps.bank, encoder=steps.encoder)
     solver.fact(steps.start())
     answer = solver.ask([])
     if answer.result is Result.SAT and (answer.state is None or not scalar.evaluate(steps.start(), answer.state)):

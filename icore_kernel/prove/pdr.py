@@ -41,7 +41,7 @@ class Reached:
 
 
 class _Late(Exception):
-    """The time is up, or the solver gave up."""
+    """The time is up, or all questions are asked, or the solver gave up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +57,22 @@ class _Duty:
 class Reachability:
     """One goal. `facts` hold in every reachable state already (feasibility, lemmas that were proved)."""
 
-    def __init__(self, steps: Steps, facts: Sequence[Term], goal: Term, seconds: float) -> None:
+    def __init__(self, steps: Steps, facts: Sequence[Term], goal: Term, seconds: float, questions: int | None = None) -> None:
+        self.left = questions
         self.steps = steps
         self.bank = steps.bank
         self.goal = goal
         self.started = perf_counter()
-        self.solver = Solver(steps.system, steps.bank, timeout_ms=60_000)
+        self.solver = Solver(steps.system, steps.bank, 60_000, steps.encoder)
         self.solver.deadline = self.started + seconds
         self.fields = field_terms(steps.system, steps.bank)
         for fact in facts:
             self.solver.fact(fact)
         self.solver.copy("'")
         self.relation = Relation(self.solver, steps)
-        self.start = Solver(steps.system, steps.bank)
+        self.start = Solver(steps.system, steps.bank, encoder=steps.encoder)
         self.start.fact(steps.start())
-        self.back = Solver(steps.system, steps.bank)
+        self.back = Solver(steps.system, steps.bank, encoder=steps.encoder)
         for fact in facts:
             self.back.fact(fact)
         self.transition = self.solver.literal()
@@ -118,6 +119,10 @@ class Reachability:
     # Questions.
 
     def _said(self, solver: Solver, literals: Sequence[Any]) -> State | None:
+        if self.left is not None:
+            if self.left <= 0:
+                raise _Late("it asks for more questions than an exploration")
+            self.left -= 1
         solver.deadline = self.solver.deadline
         answer = solver.solve(literals)
         if answer.result is Result.UNKNOWN:
@@ -239,6 +244,6 @@ class Reachability:
         return replayed(self.steps.system, states, updates)
 
 
-def reach(steps: Steps, facts: Sequence[Term], goal: Term, seconds: float) -> Reached:
-    """Is the goal true in every reachable state? `facts` are, and feasibility must be among them."""
-    return Reachability(steps, facts, goal, seconds).run()
+def reach(steps: Steps, facts: Sequence[Term], goal: Term, seconds: float, questions: int | None = None) -> Reached:
+    """Is the goal true in every reachable state? `facts` are, and feasibility must be among them. `questions`: at most so many."""
+    return Reachability(steps, facts, goal, seconds, questions).run()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from icore_kernel.explore.model import State
+from icore_kernel.meaning.smt import Encoder
 from icore_kernel.prove.solver import conjuncts
 from icore_kernel.system import GroundUpdate, Kind, System
 from icore_kernel.terms.node import Term
@@ -38,7 +39,7 @@ class Move:
 
 
 class Steps:
-    """Every update of a system as a Move. `feasible` are the parts of feasibility, each once."""
+    """Every update of a system as a Move. `feasible` are the parts of feasibility, each once; `encoder` is for all questions about them."""
 
     def __init__(self, system: System, bank: TermBank) -> None:
         self.system = system
@@ -46,6 +47,7 @@ class Steps:
         self.feasible = tuple(dict.fromkeys(p for clause in system.feasibility for p in conjuncts(clause.formula) if not p.is_true))
         self._known = frozenset(self.feasible)
         self._moves: dict[int, Move] = {}
+        self.encoder = Encoder()
 
     @cached_property
     def feasibility(self) -> Term:
