@@ -17,7 +17,11 @@ from pathlib import Path
 import pytest
 from conftest import CHECKOUT
 
-DOCUMENTS = tuple(name for name in ("README.md", "examples/README.md", "dsl/README.md", "CONTRIBUTING.md") if (CHECKOUT / name).exists())
+DOCUMENTS = tuple(
+    name
+    for name in ("README.md", "examples/README.md", "dsl/README.md", "CONTRIBUTING.md", "icore_kernel/record/README.md")
+    if (CHECKOUT / name).exists()
+)
 BLOCK = re.compile(r"^```[a-z]*\n(\$ icore .*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 
