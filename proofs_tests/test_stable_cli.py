@@ -283,7 +283,10 @@ def test_a_push_is_a_matter_of_order_that_statuses_do_not_keep(tmp_path: Path, e
     [
         # The environment need not send: a run may stay at 0. What was sent is answered by an update that is weakly fair.
         ("letters", {"some_answer": VIOLATED, "replies": HOLDS, "can_answer": VIOLATED}),
-        ("letters_come", {"some_answer": HOLDS}),
+        ("letters_come", {"some_answer": HOLDS, "can_answer": HOLDS}),
+        # A letter that is lost is not there to be delivered: no letter stays. Of the letters posted for ever one is delivered.
+        ("post", {"told": VIOLATED}),
+        ("post_strong", {"told": HOLDS}),
         # The door opens and closes for ever; passing is enabled again and again, never without a break.
         ("bell", {"through": VIOLATED, "settlement": VIOLATED}),
         ("bell_strong", {"through": HOLDS, "settlement": HOLDS}),
@@ -315,6 +318,23 @@ def test_a_strategy_and_a_spoiling_play() -> None:
     assert [s.update for s in won.run.steps] == ["walk", "walk"]
     assert lost.run is not None
     assert [s.update for s in lost.run.cycle] == ["walk", "throw"]
+
+
+def test_controllable_says_what_it_counts_on() -> None:
+    """Two moves: the letter, for which the agents wait, and the answer. Where nothing makes it come, the play ends at once."""
+    come, none = results("letters_come")["can_answer"], results("letters")["can_answer"]
+    assert come.detail == "in at most 2 moves, counting on fair send · from 3 of 3 states"
+    assert come.run is not None
+    assert [s.update for s in come.run.steps] == ["send", "reply"]
+    assert none.detail == "the other side can prevent it, nothing of it being declared fair · agents win from 2 of 3 states"
+    assert none.run is not None
+    assert (none.run.steps, none.run.cycle) == ((), ())
+    assert none.repair.startswith("declare `fair weak`")
+    strong, weak = results("post_strong")["told"], results("post")["told"]
+    assert strong.detail.startswith("in the end, after no known number of moves, beginning with mail, counting on fair deliver")
+    assert weak.detail.startswith("the other side can prevent it, fair as deliver may be")
+    assert weak.run is not None
+    assert [s.update for s in weak.run.cycle] == ["mail", "lose"]
 
 
 def test_a_dead_end_says_what_waits_for_what() -> None:

@@ -8,7 +8,7 @@ from icore_kernel.check.answers import plural
 from icore_kernel.check.plan import Plan
 from icore_kernel.check.quiet import blocked, refusals
 from icore_kernel.check.whole import Whole
-from icore_kernel.rewriting.game import Game, solve
+from icore_kernel.rewriting.game import WAIT, Game, solve, spoiling
 from icore_kernel.rewriting.liveness import Demands, Escape, Fairness, escape
 from icore_kernel.system import Kind, Property, System
 from icore_kernel.verdict import Assurance, Reason, Result, Run, Verdict
@@ -117,36 +117,49 @@ def _escaped(whole: Whole, prop: Property, found: Escape | None, good: str) -> R
 
 # ---- players -----------------------------------------------------------------------------------------------------------
 def controllable(whole: Whole, prop: Property) -> Result:
-    """Whether the agents can bring the goal about from every initial state whatever environment and passed faults do."""
+    """Whether the agents can bring the goal about from every initial state whatever environment and passed faults do; what of these is
+    declared fair is counted on."""
     (goal,) = whole.truth((prop.formula,))
-    environment = [u.kind is not Kind.ORDINARY for u in whole.system.updates]
-    game = solve(whole.graph, goal, environment)
-    wins = sum(game.winning)
-    counts = f"from {wins:,} of {plural(whole.graph.states, 'state')}"
+    updates = whole.system.updates
+    environment = [u.kind is not Kind.ORDINARY for u in updates]
+    demands = fairness(whole.system)
+    fair = list(dict.fromkeys(u.schema for u, theirs, own in zip(updates, environment, demands.of, strict=True) if theirs and own))
+    game = solve(whole.graph, goal, environment, demands)
+    counts = f"from {sum(game.winning):,} of {plural(whole.graph.states, 'state')}"
     lost = next((s for s in whole.initial if not game.winning[s]), None)
     if lost is None:
-        most = max((int(game.rank[s]) for s in whole.initial), default=0)
         first = next((int(game.move[s]) for s in whole.initial if game.move[s] >= 0), -1)
-        begins = f", beginning with {whole.system.updates[first].name}" if first >= 0 else ""
-        return _answer(whole, prop, Verdict.HOLDS, f"in at most {plural(most, 'move')}{begins} · {counts}", _strategy(whole, game))
-    spoiled = _spoiled(whole, game, environment, lost)
-    return _answer(whole, prop, Verdict.VIOLATED, f"the other side can prevent it · agents win {counts}", spoiled)
+        begins = f", beginning with {updates[first].name}" if first >= 0 else ""
+        counted = f", counting on fair {', '.join(fair)}" if fair else ""
+        return _answer(whole, prop, Verdict.HOLDS, f"{_moves(whole, game)}{begins}{counted} · {counts}", _strategy(whole, game))
+    how = "the other side can prevent it, " + (f"fair as {', '.join(fair)} may be" if fair else "nothing of it being declared fair")
+    if not any(environment):
+        how = "the agents have no way to it"
+    play = spoiling(whole.graph, game, environment, demands, lost) if fair else _spoiled(whole, game, environment, lost)
+    waits = not play.cycle and next(whole.graph.out(play.state), None) is not None
+    repair = "declare `fair weak` what will come, or let an agent go on" if waits else ""
+    return _answer(whole, prop, Verdict.VIOLATED, f"{how} · agents win {counts}", whole.walks.escape(play), repair=repair)
 
 
-def _strategy(whole: Whole, game: Game) -> Run | None:
-    """The agents' moves from the first initial state, while the other side leaves them be."""
-    state = whole.initial[0]
+def _moves(whole: Whole, game: Game) -> str:
+    if all(game.sure[s] for s in whole.initial):
+        return f"in at most {plural(max((int(game.rank[s]) for s in whole.initial), default=0), 'move')}"
+    return "in the end, after no known number of moves"
+
+
+def _strategy(whole: Whole, game: Game) -> Run:
+    """The agents' moves from the first initial state, while the other side leaves them be; where they wait, what is fair."""
+    start = state = whole.initial[0]
     way: list[tuple[int, int]] = []
-    while game.move[state] >= 0:
-        update = game.move[state]
-        state_after = next(t for u, t in whole.graph.out(state) if u == update)
-        way.append((update, state_after))
-        state = state_after
-    start = whole.walks.run_to(whole.initial[0])
-    return Run(start.initial, whole.walks.steps(whole.initial[0], way))
+    while game.move[state] != -1:
+        move = game.move[state]
+        out = [(u, t) for u, t in whole.graph.out(state) if u == move or (move == WAIT and game.winning[t])]
+        update, state = min(out, key=lambda step: int(game.rank[step[1]]))
+        way.append((update, state))
+    return Run(whole.walks.run_to(start).initial, whole.walks.steps(start, way))
 
 
-def _spoiled(whole: Whole, game: Game, environment: Sequence[bool], lost: int) -> Run:
+def _spoiled(whole: Whole, game: Game, environment: Sequence[bool], lost: int) -> Escape:
     """One play that never leaves the lost states: the other side spoils where it can, else the agents move as they may."""
     way: list[tuple[int, int]] = []
     place = {lost: 0}
@@ -156,13 +169,12 @@ def _spoiled(whole: Whole, game: Game, environment: Sequence[bool], lost: int) -
         if move is None:
             move = next(((u, t) for u, t in whole.graph.out(state) if not game.winning[t]), None)
         if move is None:
-            return Run(whole.walks.run_to(lost).initial, whole.walks.steps(lost, way))
+            return Escape(lost, tuple(way), state)
         way.append(move)
         state = move[1]
         if state in place:
-            steps = whole.walks.steps(lost, way)
             back = place[state]
-            return Run(whole.walks.run_to(lost).initial, steps[:back], None, steps[back:])
+            return Escape(lost, tuple(way[:back]), state, tuple(way[back:]))
         place[state] = len(way)
 
 
