@@ -27,6 +27,10 @@ from icore_kernel.system import Field, GroundUpdate, Ratio
 from icore_kernel.terms.node import Term
 
 
+ASKED = ("matched_sound", "matched_stable", "ancestor")
+"""Definitions of 7-audit.icore: what the loop asks of the theory beyond what a check does."""
+
+
 def audit_tables(
     primitives: Primitives, decls: tuple[s.Decl, ...], updates: tuple[GroundUpdate, ...], elements: tuple[Element, ...]
 ) -> Tables:

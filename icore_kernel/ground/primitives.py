@@ -159,7 +159,7 @@ class Primitives:
         return self.alg.any_of(self._claim(c) for c in self.evidence.claim.get((certificate, assertion), ()))
 
     def _claim(self, claim: Claim) -> Value:
-        where = self._condition(claim.where, claim.certificate, claim.env)
+        where = self.condition(claim.where, claim.certificate, claim.env)
         if claim.test is None or claim.value is None:
             return where
         kind, args = self.evidence.info[claim.assertion]
@@ -209,13 +209,13 @@ class Primitives:
                 parts.append(self.premise_now(certificate, premise))
         return self.alg.all_of(parts)
 
-    def _condition(self, where: s.Expr | None, certificate: Element, env: Env) -> Value:
+    def condition(self, where: s.Expr | None, certificate: Element, env: Env) -> Value:
         """A `where` of a certificate, in which its own fields may be named; true where there is none."""
         return True if where is None else self.ev.value(where, {**self.certificate_env(certificate), **env}, False)
 
     def premise_now(self, certificate: Element, premise: Premise) -> Value:
         """Whether a formula or node premise holds now; true where its `where` does not apply."""
-        where = self._condition(premise.where, certificate, premise.env)
+        where = self.condition(premise.where, certificate, premise.env)
         if premise.formula is not None:
             held = self.ev.value(premise.formula, {**self.certificate_env(certificate), **premise.env}, False)
         elif premise.target is not None and premise.target.sort == "Certificate":
@@ -232,7 +232,7 @@ class Primitives:
         if target.sort == "Assertion":
             return self.alg.any_of(self.alg.truth(t) for assertion, t in self.assertions_read(certificate) if assertion == target)
         ways = [
-            self._condition(p.where, certificate, p.env)
+            self.condition(p.where, certificate, p.env)
             for p in self.evidence.premises_of[certificate]
             if p.target == target and not (p.captured and target.sort != "Input")
         ]
@@ -245,7 +245,7 @@ class Primitives:
             for premise in self.evidence.premises_of.get(certificate, ()):
                 if premise.formula is None or premise.captured:
                     continue
-                where = self.alg.boolean(self._condition(premise.where, certificate, premise.env))
+                where = self.alg.boolean(self.condition(premise.where, certificate, premise.env))
                 if where.is_false:
                     continue
                 for assertion, condition in assertions_in(premise.formula, premise.env, self.u, self.ev, self.evidence):
@@ -258,7 +258,7 @@ class Primitives:
         if not isinstance(certificate, Element):
             return False
         ways = self.evidence.neutralizes.get(certificate, ())
-        return self.alg.any_of(self._condition(p.where, certificate, p.env) for p in ways if p.target == other)
+        return self.alg.any_of(self.condition(p.where, certificate, p.env) for p in ways if p.target == other)
 
     def artifact(self, element: Value, *states: str) -> Value:
         value = self.slots.value(("artifact", element))
