@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-Behaviour = Callable[[socket.socket], None]
+Behaviour = Callable[[socket.socket, bytes], None]
+"""What is done with a connection, given the body of the request."""
 
 
 class Server:
@@ -57,7 +58,7 @@ class Server:
                 body += connection.recv(65536)
             self.requests.append((head.decode("latin-1"), body))
             try:
-                behaviour(connection)
+                behaviour(connection, body)
             except OSError:
                 return  # the client gave up, as it should
 
@@ -87,7 +88,7 @@ def serving(*behaviours: Behaviour, context: ssl.SSLContext | None = None) -> It
 
 
 def raw(content: bytes) -> Behaviour:
-    return lambda connection: connection.sendall(content)
+    return lambda connection, request: connection.sendall(content)
 
 
 def status(code: int, body: bytes = b"", **headers: str) -> Behaviour:
@@ -114,29 +115,39 @@ def answer(index: Any, reasoning: Any = "because", usage: Any = None, **headers:
     return status(200, completion(json.dumps({"candidate_index": index, "reasoning": reasoning}), usage), **headers)
 
 
+def choosing(pick: Callable[[list[dict[str, Any]]], int]) -> Behaviour:
+    """The index that is picked from the candidates of the request."""
+
+    def choose(connection: socket.socket, request: bytes) -> None:
+        user = json.loads(json.loads(request)["messages"][1]["content"])
+        answer(pick(user["candidate_actions"]))(connection, request)
+
+    return choose
+
+
 def content(text: str | None) -> Behaviour:
     """200, with this as what the model said."""
     return status(200, completion(text))
 
 
-def silent(connection: socket.socket) -> None:
+def silent(connection: socket.socket, request: bytes) -> None:
     """Says nothing, until the client goes away."""
     connection.recv(1)
 
 
-def reset(connection: socket.socket) -> None:
+def reset(connection: socket.socket, request: bytes) -> None:
     """Closes with a reset instead of an end."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def close(connection: socket.socket) -> None:
+def close(connection: socket.socket, request: bytes) -> None:
     """Closes without a word."""
 
 
 def dripping(body: bytes, headers_too: bool = False) -> Behaviour:
     """A byte every 50 ms: no single read takes long."""
 
-    def drip(connection: socket.socket) -> None:
+    def drip(connection: socket.socket, request: bytes) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
         if not headers_too:
             connection.sendall(head)
@@ -150,7 +161,7 @@ def dripping(body: bytes, headers_too: bool = False) -> Behaviour:
 def endless(head: bytes) -> Behaviour:
     """The same again and again, until the client goes away."""
 
-    def repeat(connection: socket.socket) -> None:
+    def repeat(connection: socket.socket, request: bytes) -> None:
         while True:
             connection.sendall(head)
             time.sleep(0.01)

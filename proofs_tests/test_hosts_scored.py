@@ -5,6 +5,7 @@ Worth in the tables of that package: ana 0.9, 0.5, 0.8 and bo 0.6, 0.7, 0.8 for 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction as F
 
 import pytest
@@ -166,6 +167,15 @@ def test_ties_go_to_the_lowest_number_or_by_a_seed(paper: Small) -> None:
     assert set(keyed) == {c.update for c in tied}
     assert keyed == [ScoredHost(3).best(tied[::-1], same, t).update for t in range(20)]
     assert keyed != [ScoredHost(4).best(tied, same, t).update for t in range(20)]
+
+
+def test_the_environment_comes_last(paper: Small) -> None:
+    """Even where it would score more: the host does not decide for it."""
+    work = paper.candidate("assign(ana, left)")
+    world = replace(paper.candidate("sign_off(left)"), actor="environment")
+    found = {work.number: (F(0),) * 12, world.number: (F(1),) * 9 + (F(0), F(0), F(1))}
+    assert ScoredHost().schedule(0, [work, world], schedule_view(features=found)) == Choice("ana", work)
+    assert ScoredHost().schedule(0, [world], schedule_view(features=found)) == Choice("environment", world)
 
 
 def test_a_diagnosis_is_answered_by_what_writes_its_component(paper: Small) -> None:

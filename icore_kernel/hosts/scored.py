@@ -21,7 +21,7 @@ WEIGHTS: tuple[tuple[str, Fraction, str], ...] = (
     ("evidence_available", Fraction(2), "an assertion without evidence is what the audit refuses"),
     ("own_capability", Fraction(1), "of several agents the most capable"),
     ("best_capability", Fraction(-1, 2), "with the one above: what is lost against the best agent weighs more than what the work is worth"),
-    ("already_complete", Fraction(-1), "what is settled can wait for what is not"),
+    ("already_complete", Fraction(-1, 4), "what is settled waits for open work that is ready, not for work that is blocked"),
     ("duplicate_risk", Fraction(-2), "work is done once"),
     ("audit_recommendation", Fraction(3), "a diagnosis is answered before ordinary work is done"),
     ("terminal_ready", Fraction(1), "where the roots are done, the run is brought to its end"),
@@ -40,6 +40,7 @@ def score(features: Sequence[Fraction]) -> Fraction:
 
 class ScoredHost:
     """Schedules the best of U, proposes what was scheduled, and answers a diagnosis with the best of what writes a diagnosed component.
+    What the environment does is scheduled only where U has nothing else.
 
     Ties go to the lowest number, or, with a seed, to the lowest SHA-256 of seed, round and name (the paper's keyed jitter, exactly).
     """
@@ -51,7 +52,7 @@ class ScoredHost:
         self.seed = seed
 
     def schedule(self, round: int, enabled: Sequence[Candidate], view: Schedule) -> Choice:
-        best = self.best(enabled, view.features, round)
+        best = self.best([c for c in enabled if c.actor != "environment"] or enabled, view.features, round)
         return Choice(best.actor, best)
 
     def step(self, agent: str, view: View) -> Proposal:
