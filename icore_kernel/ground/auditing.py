@@ -26,7 +26,6 @@ from icore_kernel.ground.values import Element, GroundingError, SetValue, Value,
 from icore_kernel.system import Field, GroundUpdate, Ratio
 from icore_kernel.terms.node import Term
 
-
 ASKED = ("matched_sound", "matched_stable", "ancestor")
 """Definitions of 7-audit.icore: what the loop asks of the theory beyond what a check does."""
 
