@@ -114,13 +114,16 @@ class Auditor:
             [canonical(shown(f, code)) for code in range(f.domain.lo, f.domain.hi + 1)] for f in self.system.fields
         ]  # fmt: skip
         self._lows = [f.domain.lo for f in self.system.fields]
+        self._digested: tuple[State, str] | None = None
         self._digest = self.digest(self.state)
 
     # ---- reading X -------------------------------------------------------------------------------------------------------
     def digest(self, state: State) -> str:
         """SHA-256 over the canonical JSON array of the state's values, in the order of the fields."""
-        parts = [codes[value - lo] for codes, lo, value in zip(self._codes, self._lows, state, strict=True)]
-        return sha256(b"[" + b",".join(parts) + b"]").hexdigest()
+        if self._digested is None or self._digested[0] != state:
+            parts = [codes[value - lo] for codes, lo, value in zip(self._codes, self._lows, state, strict=True)]
+            self._digested = state, sha256(b"[" + b",".join(parts) + b"]").hexdigest()
+        return self._digested[1]
 
     def holds(self, clauses: Sequence[Clause], state: State | None = None) -> bool:
         """Whether every clause holds; false where there is none (a package without obligations accepts nothing)."""
@@ -233,7 +236,7 @@ class Auditor:
                 "operation": update.operation,
                 "rules": self.rules,
                 "clauses": clauses,
-                "solver": {"answer": "legal", "microseconds": micro},
+                "solver": {"answer": "legal"},
                 **self.labeller.deltas(step),
                 "before": before,
                 "after": digest,
@@ -255,7 +258,7 @@ class Auditor:
             "update": audit.steps[-1].update if audit.steps else None,
             "proposal": [_step_json(step.step) for step in audit.steps],
             "violations": [_violation_json(v) for v in audit.violations],
-            "solver": {"core": list(audit.core), "microseconds": sum(audit.microseconds)},
+            "solver": {"answer": "illegal" if audit.core else "not asked", "core": list(audit.core)},
             "state": self._digest,
             **more,
             "outside": dict(outside),

@@ -61,6 +61,7 @@ class Judge:
         self._moves: dict[int, _Move] = {}
         self._quick: dict[int, Move] = {}
         self._roles = roles(system, Audited())
+        self._enabled: tuple[State, tuple[list[int], list[int]]] | None = None
         self._parts = Feasibility(system.feasibility)
         self._when = compile_terms([update.when for update in system.updates])
         self._feasibility = [Failing(Phase.FEASIBILITY, clause) for clause in system.feasibility]
@@ -94,12 +95,16 @@ class Judge:
 
         No fault is in the first list, even where no clause refuses it. Feasibility is read where the update writes: the state is feasible.
         """
+        # Asked up to three times of one state (lines 8, 27, 29).
+        if self._enabled is not None and self._enabled[0] == state:
+            return self._enabled[1]
         found: list[int] = []
         attempts: list[int] = []
         for number, value in enumerate(self._when(state)):
             if value:
                 move = self._quick_move(number)
                 (found if move.update.kind is not Kind.FAULT and self._commits(move, state) else attempts).append(number)
+        self._enabled = state, (found, attempts)
         return found, attempts
 
     def _commits(self, move: Move, state: State) -> bool:

@@ -50,6 +50,7 @@ class Labeller:
         self.tables = tables
         self.judge = judge
         self.facts = facts
+        self._candidates: dict[tuple[int, bool], Candidate] = {}
         self._numbers = {_squeezed(update.name): number for number, update in enumerate(system.updates)}
         self._fields = {_squeezed(f.name): f for f in system.fields}
 
@@ -107,13 +108,17 @@ class Labeller:
 
     # ---- candidates ------------------------------------------------------------------------------------------------------
     def candidate(self, number: int, enabled: bool) -> Candidate:
+        known = self._candidates.get((number, enabled))
+        if known is not None:
+            return known
         update = self.system.updates[number]
         own = self.tables.footprints[number].works
         works = tuple(name for name in self.tables.works if name in own)
-        return Candidate(
+        found = self._candidates[number, enabled] = Candidate(
             number, update.name, update.schema, dict(update.binding), update.actor, update.operation, works, enabled, update.fault or
             (update.schema if update.kind is Kind.FAULT else ""),
         )  # fmt: skip
+        return found
 
     # ---- deltas ----------------------------------------------------------------------------------------------------------
     def deltas(self, labelled: Labelled) -> dict[str, Json]:

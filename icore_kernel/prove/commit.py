@@ -7,7 +7,8 @@ satisfiable; where it is not, the core names clauses that these two states break
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -39,9 +40,9 @@ class Ruling:
 
 
 class Switch(NamedTuple):
-    """The literal that, assumed, asks for a clause."""
+    """The address of the literal that, assumed, asks for a clause."""
 
-    literal: Any
+    address: int
     failing: Failing
 
 
@@ -64,8 +65,9 @@ class CommitSolver:
         self._clauses: dict[tuple[Term, str], Any] = {}
         self._writes: dict[tuple[int, Term], Any] = {}
         self._keep: list[Any] = []
-        self._before: list[dict[int, Any]] = []
-        self._after: list[dict[int, Any]] = []
+        self._before: list[dict[int, int]] = []
+        self._after: list[dict[int, int]] = []
+        self._kept_alive: list[Any] = []
         self._states()
         self._updates: dict[int, tuple[list[Switch], list[Switch]]] = {}
         self._feasible = self._switches((Failing(Phase.FEASIBILITY, c) for c in system.feasibility), "'")
@@ -79,36 +81,39 @@ class CommitSolver:
         started = perf_counter()
         known = self._updates.get(number)
         first, all_of_it = self._update(number) if known is None else known
-        state = [values[v] for values, v in zip(self._before, before, strict=True)]
+        asked = [values[v] for values, v in zip(self._before, before, strict=True)]
         switches = first
         if after is not None:
-            state.extend([values[v] for values, v in zip(self._after, after, strict=True)])
+            asked.extend([values[v] for values, v in zip(self._after, after, strict=True)])
             switches = all_of_it
-        said = self._check([*state, *(switch.literal for switch in switches)])
+        said = self._check([*asked, *(switch.address for switch in switches)])
         if said == z3.Z3_L_TRUE:
             return Ruling(True, microseconds=_since(started))
         if said == z3.Z3_L_UNDEF:
             return Ruling(None, microseconds=_since(started), reason=self._solver.reason_unknown())
-        return Ruling(False, self._broken(state, switches), _since(started))
+        return Ruling(False, self._broken(asked, switches), _since(started))
 
     # ---- the core --------------------------------------------------------------------------------------------------------
-    def _check(self, literals: Sequence[Any]) -> int:
-        array = (z3.Ast * len(literals))(*[literal.ast for literal in literals])
-        answer: int = z3.Z3_solver_check_assumptions(self._context.ref(), self._solver.solver, len(literals), array)
+    def _check(self, addresses: list[int]) -> int:
+        # By the C interface, from addresses: to wrap and unwrap some 250 expressions took longer than to answer.
+        literals = (z3.Ast * len(addresses)).from_buffer(array("Q", addresses))
+        answer: int = z3.Z3_solver_check_assumptions(self._context.ref(), self._solver.solver, len(addresses), literals)
         return answer
 
-    def _broken(self, state: list[Any], switches: list[Switch]) -> tuple[Failing, ...]:
+    def _broken(self, state: list[int], switches: list[Switch]) -> tuple[Failing, ...]:
         """Every clause that the two states break: the core's are taken out until what is left can hold, and each is asked alone,
         because a core need not be minimal."""
-        left = {switch.literal.get_id(): switch.literal for switch in switches}
-        suspects: dict[int, Any] = {}
+        left = dict.fromkeys(switch.address for switch in switches)
+        suspects: list[int] = []
         while True:
-            core = [i for literal in self._solver.unsat_core() if (i := literal.get_id()) in left]
-            suspects.update((i, left.pop(i)) for i in core)
-            if not core or self._check([*state, *left.values()]) != z3.Z3_L_FALSE:
+            core = [address for literal in self._solver.unsat_core() if (address := literal.ast.value) in left]
+            suspects.extend(core)
+            for address in core:
+                del left[address]
+            if not core or self._check([*state, *left]) != z3.Z3_L_FALSE:
                 break
-        alone = {i for i, literal in suspects.items() if self._check([*state, literal]) == z3.Z3_L_FALSE}
-        return tuple(dict.fromkeys(switch.failing for switch in switches if switch.literal.get_id() in alone))
+        alone = {address for address in suspects if self._check([*state, address]) == z3.Z3_L_FALSE}
+        return tuple(dict.fromkeys(switch.failing for switch in switches if switch.address in alone))
 
     # ---- encoding --------------------------------------------------------------------------------------------------------
     def _states(self) -> None:
@@ -123,14 +128,15 @@ class CommitSolver:
                     for value in range(variable.lo, variable.hi + 1):
                         values[value] = literal = z3.Bool(f"{variable.name}{suffix} is {value}", ctx=self._context)
                         self._solver.add(z3.Implies(literal, symbol == value))
-                table.append(values)
+                self._kept_alive.extend(values.values())
+                table.append({value: literal.ast.value for value, literal in values.items()})
         for variable in self._variables:
             kept = z3.Bool(f"{variable.name} is kept", ctx=self._context)
             self._solver.add(z3.Implies(kept, self._encoder.variable(variable, "'") == self._encoder.variable(variable)))
             self._keep.append(kept)
 
     def _switches(self, asked: Iterable[Failing], suffix: str = "") -> list[Switch]:
-        return [Switch(self._clause(f.clause.formula, suffix), f) for f in asked]
+        return [Switch(self._clause(f.clause.formula, suffix).ast.value, f) for f in asked]
 
     def _clause(self, formula: Term, suffix: str) -> Any:
         known = self._clauses.get((formula, suffix))
@@ -152,8 +158,8 @@ class CommitSolver:
         )
         written = {write.field.index for write in update.writes}
         second = [
-            *(Switch(self._written(write), NOT_SUCCESSOR) for write in update.writes),
-            *(Switch(literal, NOT_SUCCESSOR) for i, literal in enumerate(self._keep) if i not in written),
+            *(Switch(self._written(write).ast.value, NOT_SUCCESSOR) for write in update.writes),
+            *(Switch(literal.ast.value, NOT_SUCCESSOR) for i, literal in enumerate(self._keep) if i not in written),
             *self._switches((Failing(Phase.AFTER, clause) for clause in update.after), "'"),
         ]
         found = self._updates[number] = first, [*first, *second, *self._feasible]
