@@ -11,8 +11,8 @@ from icore_kernel.hosts.strict import StrictError, read_json
 from icore_kernel.record.canonical import LARGEST
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-LONGEST_TEXT = 2_000
-"""Characters of a reasoning that are kept."""
+LONGEST_TEXT, LONGEST_PROBLEM = 2_000, 300
+"""Characters of a reasoning, and of what is wrong with an answer, that are kept."""
 
 
 class AnswerError(Exception):
@@ -103,9 +103,9 @@ def told(usages: list[Usage]) -> dict[str, Json]:
     return found
 
 
-def cleaned(text: str, secret: str) -> str:
+def cleaned(text: str, secret: str, longest: int = LONGEST_TEXT) -> str:
     """A text from outside as a record may hold it and a terminal show it: no key, no lone surrogates, no controls, of bounded length."""
     plain = text.replace(secret, "[key]") if secret else text
     plain = plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     plain = _CONTROLS.sub("\ufffd", plain)
-    return plain if len(plain) <= LONGEST_TEXT else plain[: LONGEST_TEXT - 1] + "…"
+    return plain if len(plain) <= longest else plain[: longest - 1] + "…"

@@ -214,9 +214,7 @@ def _shut(guarded: socket.socket) -> None:
 
 def _whole(response: Any, largest: int) -> tuple[bytes, str, bool]:
     """(body, problem, again) of a response that succeeded: all of it, decompressed, up to `largest` bytes."""
-    body = bytearray()
-    while len(body) <= largest and (piece := response.read1(_PIECE)):
-        body += piece
+    body = _upto(response, largest)
     if len(body) > largest:
         return b"", f"an answer above {largest:,} bytes", False
     if response.length:
@@ -228,7 +226,7 @@ def _whole(response: Any, largest: int) -> tuple[bytes, str, bool]:
         return b"", "an answer in an encoding that was not asked for", False
     unpack = zlib.decompressobj(wbits=31)
     try:
-        plain = unpack.decompress(bytes(body), largest + 1)
+        plain = unpack.decompress(body, largest + 1)
     except zlib.error:
         return b"", "an answer that is not the gzip it says it is", False
     if len(plain) > largest:
@@ -236,11 +234,19 @@ def _whole(response: Any, largest: int) -> tuple[bytes, str, bool]:
     return (plain, "", False) if unpack.eof else (b"", "the answer is cut off within its gzip", True)
 
 
+def _upto(response: Any, bound: int) -> bytearray:
+    """The body, or its beginning of a little more than `bound` bytes."""
+    body = bytearray()
+    while len(body) <= bound and (piece := response.read1(_PIECE)):
+        body += piece
+    return body
+
+
 def _refused(response: Any) -> tuple[bytes, str, bool]:
     """(beginning of the body, problem, again) of a response that did not succeed."""
     if 300 <= response.status < 400:
         return b"", f"HTTP {response.status}: redirects are not followed", False
-    return response.read1(_EXCERPT), f"HTTP {response.status}", response.status >= 500 or response.status in AGAIN
+    return bytes(_upto(response, _EXCERPT)), f"HTTP {response.status}", response.status >= 500 or response.status in AGAIN
 
 
 def _why(broken: Exception) -> tuple[str, bool]:

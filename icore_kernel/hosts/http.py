@@ -16,7 +16,7 @@ from typing import Any
 
 from icore_kernel.audit.host import Candidate, Choice, Diagnosis, Host, Json, Proposal, Schedule, Step, View
 from icore_kernel.audit.label import WORLD
-from icore_kernel.hosts.answers import Answer, AnswerError, Usage, cleaned, read_answer, read_envelope, told
+from icore_kernel.hosts.answers import LONGEST_PROBLEM, Answer, AnswerError, Usage, cleaned, read_answer, read_envelope, told
 from icore_kernel.hosts.endpoint import Endpoint, Exchange
 from icore_kernel.hosts.mistakes import HostError
 
@@ -148,7 +148,7 @@ class Asked:
                 problem = f"{problem}: {_said(exchange.body)}"
         except AnswerError as wrong:
             problem = str(wrong)
-        self.problem = cleaned(problem, self.secret)
+        self.problem = cleaned(problem, self.secret, LONGEST_PROBLEM)
         self.usages.append(usage)
         self.attempts.append({
             "status": exchange.status,
