@@ -62,6 +62,9 @@ def condense(
     longest: _Buffer,
     /,
 ) -> None: ...
+def region(
+    start: _Buffer, update: _Buffer, target: _Buffer, goal: _Buffer, fair: _Buffer, starts: _Buffer, region: _Buffer, /
+) -> tuple[int, int]: ...
 def productive(
     start: _Buffer, update: _Buffer, target: _Buffer, start_out: _Buffer, update_out: _Buffer, target_out: _Buffer, /
 ) -> int: ...

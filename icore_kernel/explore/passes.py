@@ -384,22 +384,23 @@ def outside(
     components with a cycle outside the goal, each with its states in order."""
     first, by, to = np.asarray(start), np.asarray(update), np.asarray(target)
     n = len(first) - 1
-    allowed = np.frombuffer(goal, dtype=np.uint8) == 0
-    region = np.zeros(n, dtype=bool)
-    frontier = distinct(np.asarray(starts, dtype=np.int64))[0]
-    region[frontier] = True
-    while len(frontier):
-        at, _ = gather(first, frontier)
-        after = distinct(to[at])[0]
-        frontier = after[allowed[after] & ~region[after]]
-        region[frontier] = True
+    kernel = native()
+    if kernel is not None:
+        region = np.zeros(n, dtype=bool)
+        begins = np.asarray(starts, dtype=np.int32)
+        end, rising = kernel.region(*rows_of_kernel(first, by, to), goal, bytes(fair), begins, region.view(np.uint8))
+        if end >= 0 or rising:
+            return (end if end >= 0 else None), []
+    else:
+        region = _region(first, to, goal, starts)
     states = np.flatnonzero(region)
     at, degree = gather(first, states)
     owner = np.repeat(np.arange(len(states)), degree)
-    moved = np.bincount(owner[np.asarray(fair, dtype=bool)[by[at]]], minlength=len(states)) if len(at) else np.zeros(len(states))
-    ends = states[moved == 0]
-    if len(ends):
-        return int(ends[0]), []
+    if kernel is None:
+        moved = np.bincount(owner[np.asarray(fair, dtype=bool)[by[at]]], minlength=len(states)) if len(at) else np.zeros(len(states))
+        ends = states[moved == 0]
+        if len(ends):
+            return int(ends[0]), []
     place = np.full(n, -1, dtype=np.int32)
     place[states] = np.arange(len(states), dtype=np.int32)
     inner = place[to[at]]
@@ -410,3 +411,17 @@ def outside(
     by_component = cyclic[np.argsort(component[cyclic], kind="stable")]
     cuts = np.flatnonzero(np.diff(component[by_component])) + 1
     return None, [states[part].tolist() for part in np.split(by_component, cuts) if len(part)]
+
+
+def _region(start: Rows, target: Rows, goal: bytearray, starts: Sequence[int]) -> Rows:
+    """Whether each state is reachable from `starts` outside the goal."""
+    allowed = np.frombuffer(goal, dtype=np.uint8) == 0
+    region = np.zeros(len(start) - 1, dtype=bool)
+    frontier = distinct(np.asarray(starts, dtype=np.int64))[0]
+    region[frontier] = True
+    while len(frontier):
+        at, _ = gather(start, frontier)
+        after = distinct(target[at])[0]
+        frontier = after[allowed[after] & ~region[after]]
+        region[frontier] = True
+    return region

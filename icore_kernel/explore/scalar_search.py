@@ -165,15 +165,25 @@ class Memory:
 
 
 class ScalarSearch:
-    """Breadth-first, state by state, update by update; `most` states, then TooMany."""
+    """Breadth-first, state by state, update by update; `most` states, then TooMany. `more` is asked there, once, whether it may be more."""
 
-    def __init__(self, system: System, watchlist: Watchlist, rules: Rules, mode: Mode, clock: Clock, most: int | None = None) -> None:
+    def __init__(
+        self,
+        system: System,
+        watchlist: Watchlist,
+        rules: Rules,
+        mode: Mode,
+        clock: Clock,
+        most: int | None = None,
+        more: Callable[[], int] | None = None,
+    ) -> None:
         self.system = system
         self.watchlist = watchlist
         self.rules = rules
         self.mode = mode
         self.clock = clock
         self.most = most
+        self._more = more
         self.tally = Tally(system, watchlist, rules)
         self.memory = Memory()
         self.levels: list[int] = []
@@ -239,7 +249,10 @@ class ScalarSearch:
                 self.levels.pop()
             raise Stop(f"max-states {self.rules.max_states}")
         if self.most is not None and len(self.memory.states) >= self.most:
-            raise TooMany
+            if self._more is not None:
+                self.most, self._more = self._more(), None
+            if len(self.memory.states) >= self.most:
+                raise TooMany
         if feasible is None:
             feasible = self._judged and not self._feasibility.cone(-1).failing(state)
         self.feasible.append(feasible)

@@ -16,9 +16,13 @@ _AUDITED = Audited()
 SMALL = 2000
 """Up to this many states plain Python is faster than NumPy's start-up and its many small arrays."""
 
+SMALL_FOR_KERNEL = 500
+"""The same beside the C kernel, which needs some hundredths of a second to begin."""
+
 
 class Engine(Enum):
-    """AUTO begins in plain Python and begins again above SMALL states: by the C kernel where it is installed, else by NumPy."""
+    """AUTO begins in plain Python and begins again above SMALL_FOR_KERNEL states by the C kernel where it is installed, else above
+    SMALL by NumPy."""
 
     AUTO = "auto"
     PYTHON = "python"
@@ -26,7 +30,7 @@ class Engine(Enum):
     NATIVE = "native"
 
 
-EDITION = 5
+EDITION = 6
 """Of the C kernel, as in csrc/module.c: one that was built from other sources is left alone."""
 
 
@@ -62,7 +66,10 @@ def explore(
     clock = Clock(rules)
     if engine in (Engine.AUTO, Engine.PYTHON) and rules.checkpoints is None:
         try:
-            return ScalarSearch(system, watchlist, rules, mode, clock, SMALL if engine is Engine.AUTO else None).run()
+            if engine is Engine.PYTHON:
+                return ScalarSearch(system, watchlist, rules, mode, clock).run()
+            # The kernel is not loaded before it is needed.
+            return ScalarSearch(system, watchlist, rules, mode, clock, SMALL_FOR_KERNEL, lambda: 0 if has_kernel() else SMALL).run()
         except TooMany:
             pass
     # NumPy is imported only when it is needed: it takes a tenth of a second.

@@ -146,3 +146,33 @@ void graph_reverse(int64_t states, const int64_t *start, const int32_t *target, 
     if (states) start_out[states] = steps;
 }
 
+
+int graph_region(int64_t states, const int64_t *start, const int32_t *update, const int32_t *target, const uint8_t *goal, const uint8_t *fair,
+                 const int32_t *starts, int64_t count, uint8_t *region, Region *found)
+{
+    int32_t *queue = malloc((size_t)states * sizeof *queue + 1);
+    if (!queue) return -1;
+    int64_t length = 0;
+    for (int64_t place = 0; place < count; place++)
+        if (!region[starts[place]]) {
+            region[starts[place]] = 1;
+            queue[length++] = starts[place];
+        }
+    *found = (Region){-1, 1};
+    for (int64_t next = 0; next < length; next++) {
+        const int32_t state = queue[next];
+        int may_end = 1;
+        for (int64_t place = start[state]; place < start[state + 1]; place++) {
+            const int32_t after = target[place];
+            if (fair[update[place]]) may_end = 0;
+            if (goal[after]) continue;
+            if (after <= state) found->rising = 0;
+            if (region[after]) continue;
+            region[after] = 1;
+            queue[length++] = after;
+        }
+        if (may_end && (found->end < 0 || state < found->end)) found->end = state;
+    }
+    free(queue);
+    return 0;
+}

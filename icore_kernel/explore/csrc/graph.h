@@ -31,4 +31,14 @@ int64_t graph_productive(int64_t states, const int64_t *start, const int32_t *up
 /* The same steps by their targets: the sources of state s, ascending, are source[start_out[s] .. start_out[s + 1]]. */
 void graph_reverse(int64_t states, const int64_t *start, const int32_t *target, int64_t *start_out, int32_t *source);
 
+typedef struct {
+    int64_t end; /* the first state of the region without a fair step; -1: none */
+    int rising; /* every step inside the region goes to a greater number: there is no cycle */
+} Region;
+
+/* The states reachable from `starts` (states outside the goal) outside the goal: region[s] is 1 (it is zero before). `fair`: by update.
+ * 0; -1: no memory. */
+int graph_region(int64_t states, const int64_t *start, const int32_t *update, const int32_t *target, const uint8_t *goal, const uint8_t *fair,
+                 const int32_t *starts, int64_t count, uint8_t *region, Region *found);
+
 #endif

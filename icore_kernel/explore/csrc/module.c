@@ -148,6 +148,7 @@ static PyMethodDef METHODS[] = {
     {"components", kernel_components, METH_VARARGS, "components(start, target, component) -> how many"},
     {"condense", kernel_condense, METH_VARARGS,
      "condense(start, target, component, count, classes, size, bottom, one_bottom, one_class, longest)"},
+    {"region", kernel_region, METH_VARARGS, "region(start, update, target, goal, fair, starts, region) -> (first end, whether steps rise)"},
     {"productive", kernel_productive, METH_VARARGS, "productive(start, update, target, start_out, update_out, target_out) -> steps"},
     {"reverse", kernel_reverse, METH_VARARGS, "reverse(start, target, start_out, source)"},
     {"reach", kernel_reach, METH_VARARGS, "reach(start, target, component, count, column, words, most, set_of) -> the sets, or None"},
@@ -157,7 +158,7 @@ static PyMethodDef METHODS[] = {
 };
 
 /* Counted up whenever the Python side needs more, or something else, than it did: search.py asks for its own. */
-#define EDITION 5
+#define EDITION 6
 
 static int execute(PyObject *module)
 {

@@ -38,6 +38,7 @@ PyObject *kernel_recount(PyObject *module, PyObject *args);
 
 PyObject *kernel_components(PyObject *module, PyObject *args);
 PyObject *kernel_condense(PyObject *module, PyObject *args);
+PyObject *kernel_region(PyObject *module, PyObject *args);
 PyObject *kernel_productive(PyObject *module, PyObject *args);
 PyObject *kernel_reverse(PyObject *module, PyObject *args);
 PyObject *kernel_reach(PyObject *module, PyObject *args);

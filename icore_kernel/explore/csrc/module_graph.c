@@ -100,6 +100,45 @@ PyObject *kernel_condense(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static bool below(const Py_buffer *row, int64_t bound)
+{
+    const int32_t *numbers = row->buf;
+    const int64_t count = (int64_t)(row->len / 4);
+    for (int64_t place = 0; place < count; place++)
+        if (numbers[place] < 0 || numbers[place] >= bound) return false;
+    return true;
+}
+
+/* region(start, update, target, goal, fair, starts, region) -> (first state where a fair run may end, or -1, whether all steps rise) */
+PyObject *kernel_region(PyObject *module, PyObject *args)
+{
+    Py_buffer start, update, target, goal, fair, starts, region;
+    Region found = {-1, 0};
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*w*", &start, &update, &target, &goal, &fair, &starts, &region)) return NULL;
+    const int64_t states = states_of(&start, &target);
+    if (states >= 0 && has(&update, target.len / 4, 4) && has(&goal, states, 1) && has(&region, states, 1)) {
+        int done = 0;
+        if (!below(&update, fair.len) || !below(&starts, states))
+            wrong("region: a number out of range");
+        else {
+            Py_BEGIN_ALLOW_THREADS
+            memset(region.buf, 0, (size_t)states);
+            done = graph_region(states, start.buf, update.buf, target.buf, goal.buf, fair.buf, starts.buf, starts.len / 4, region.buf, &found);
+            Py_END_ALLOW_THREADS
+        }
+        if (done) PyErr_NoMemory();
+    }
+    PyBuffer_Release(&start);
+    PyBuffer_Release(&update);
+    PyBuffer_Release(&target);
+    PyBuffer_Release(&goal);
+    PyBuffer_Release(&fair);
+    PyBuffer_Release(&starts);
+    PyBuffer_Release(&region);
+    return PyErr_Occurred() ? NULL : Py_BuildValue("(Li)", (long long)found.end, found.rising);
+}
+
 /* productive(start, update, target, start_out, update_out, target_out) -> steps left; the outputs may be the inputs. */
 PyObject *kernel_productive(PyObject *module, PyObject *args)
 {
