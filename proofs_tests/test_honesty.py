@@ -144,6 +144,25 @@ def test_allow_vacuous_silences_by_subject_alone(icore: Icore, tmp_path: Path) -
     assert {f["subject"]: f["allowed"] for f in json.loads(out)["findings"]} == {"impossible": None, "overflow": "later"}
 
 
+def test_allow_dead_end_of_some_work(tmp_path: Path) -> None:
+    """Two pages that may be left to nobody, and then nothing is assigned any more. Page and cover end ready (r, for good) or accepted (a):
+    ra, ar, and rr in three states, since either or both were assigned before, which certificates tell. That `cover` is left is allowed in
+    ar alone. The sixth settlement is aa."""
+    text = (CHECKOUT / "proofs_tests" / "cases" / "rewriting" / "abandoned.icore").read_text(encoding="utf-8")
+    page = "  page: Task starts ready, required\n"
+    text = text.replace(page, page + page.replace("page", "cover")).replace("check settlement\n", "")
+    path = tmp_path / "two.icore"
+    left = {}
+    for names in ((), ("cover",), ("page",), ("page", "cover")):
+        path.write_text(text + "".join(f'allow dead_end {name} because "seen {name}"\n' for name in names), encoding="utf-8")
+        (found,) = (r for r in api.check(api.load(path)).results if r.name == "dead ends")
+        left[names] = int(found.detail.split()[0]) if found.verdict is Verdict.VIOLATED else 0
+    assert left == {(): 5, ("cover",): 4, ("page",): 4, ("page", "cover"): 0}
+    assert found.detail == (
+        "none but what may leave page (seen page), cover (seen cover) · 6 settlements: Accept, Reject or certified Stuck, or allowed"
+    )
+
+
 def test_allow_takes_a_family_for_all_its_members(icore: Icore, tmp_path: Path) -> None:
     text = (CASES / "uncovered_root.icore").read_text(encoding="utf-8").replace("annex: Task", "annex[i: 1..2]: Task")
     path = tmp_path / "family.icore"

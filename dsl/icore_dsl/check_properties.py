@@ -174,10 +174,14 @@ class Properties:
         if decl.subject is None:
             return
         # What findings speak of. A member of a family is known by its family here, and by its index only when the package is grounded.
-        known = [*self.names.those("certificate", "obligation", "family"), *self.names.results, *self.checked, *self._schemas()]
+        # A dead end is left by the work that stays unresolved in it.
+        known = self.names.those("obligation", "family")
+        if decl.kind != "dead_end":
+            known = [*self.names.those("certificate", "obligation", "family"), *self.names.results, *self.checked, *self._schemas()]
         if decl.subject not in known and decl.subject.partition("[")[0] not in self.names.those("family"):
             span = self.found.word(decl.span, decl.subject, 1 if decl.subject == decl.kind else 0)
-            self.found.add(R001, span, f"no finding speaks of `{decl.subject}`: nothing is called so", near(decl.subject, known))
+            said = "no obligation" if decl.kind == "dead_end" else "nothing"
+            self.found.add(R001, span, f"no finding speaks of `{decl.subject}`: {said} is called so", near(decl.subject, known))
 
     def _schemas(self) -> list[str]:
         """Updates, and their outcomes and faults as `update.part`."""

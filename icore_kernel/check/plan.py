@@ -42,6 +42,30 @@ def conjunction(bank: TermBank, clauses: tuple[Clause, ...], system: System) -> 
     return bank.conj([c.formula for c in clauses])
 
 
+UNRESOLVED = frozenset({"open", "ready", "blocked", "submitted"})
+"""Statuses of work that is not settled."""
+
+
+def excused(system: System, bank: TermBank) -> Term:
+    """`allow dead_end w`: work is left unresolved, and all of it is named so. A family's name stands for each of its members."""
+    named = {subject for kind, subject, _ in system.allowed if kind == "dead_end" and subject is not None}
+    if not named:
+        return bank.false
+    present = {f.name: f for f in system.fields if f.kind == "present"}
+    left: dict[bool, list[Term]] = {True: [], False: []}
+    for field in system.fields:
+        if field.kind != "status":
+            continue
+        work = field.name.removeprefix("status(").removesuffix(")")
+        status = bank.variable(field.name, field.index, field.domain.lo, field.domain.hi, False)
+        unresolved = bank.member(status, [code for code, name in enumerate(field.domain.names, field.domain.lo) if name in UNRESOLVED])
+        there = present.get(f"present({work})")
+        if there is not None:
+            unresolved = bank.and_(unresolved, bank.variable(there.name, there.index, 0, 1, True))
+        left[not named.isdisjoint({work, work.partition("[")[0]})].append(unresolved)
+    return bank.and_(bank.disj(left[True]), *(bank.not_(other) for other in left[False]))
+
+
 def make_plan(system: System, bank: TermBank) -> Plan:
     accept = conjunction(bank, system.accept, system)
     reject = conjunction(bank, system.reject, system)
@@ -75,7 +99,7 @@ def make_plan(system: System, bank: TermBank) -> Plan:
         checks=tuple(checks),
         seen=tuple(seen),
         minimums=system.measures,
-        ends=(accept, reject, stuck) if system.has_obligations else (bank.true,),
+        ends=(accept, reject, stuck, excused(system, bank)) if system.has_obligations else (bank.true,),
         final=(accept, reject) if system.has_obligations else (),
         outcomes=system.outcomes,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from icore_kernel.check.plan import UNRESOLVED
 from icore_kernel.check.reasons import reasons_of
 from icore_kernel.explore import judge
 from icore_kernel.explore.model import Audited, State
@@ -13,7 +14,6 @@ from icore_kernel.system import Clause, GroundUpdate, Kind, System
 from icore_kernel.terms.node import Term, variables
 from icore_kernel.verdict import Reason
 
-UNRESOLVED = {"open", "ready", "blocked", "submitted"}
 MOST_WAITING = 3
 
 

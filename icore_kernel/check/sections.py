@@ -234,9 +234,11 @@ class Sections:
             return
         ends = self.found.dead_ends
         allowed = next((reason for kind, subject, reason in self.system.allowed if kind == "dead_end" and subject is None), None)
+        excused = [f"{subject} ({reason})" for kind, subject, reason in self.system.allowed if kind == "dead_end" and subject is not None]
         settled = f"{plural(ends.quiet, 'settlement')}" + (": Accept, Reject or certified Stuck" if ends.quiet else "")
         if ends.first is None or ends.unended == 0:
-            yield exhaustive(self.found, "dead ends", f"none · {settled}")
+            others = f"none but what may leave {', '.join(excused)}" if excused else "none"
+            yield exhaustive(self.found, "dead ends", f"{others} · {settled}" + (", or allowed" if excused and ends.quiet else ""))
             return
         count = plural(ends.unended, "state")
         if allowed is not None:
