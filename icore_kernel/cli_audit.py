@@ -92,8 +92,11 @@ def _audit(path: Path, asked: Asked) -> int:
 
             host = RepairHost(host, auditor)
         loop = Loop(auditor, host, parameters, asked.request)
-        outcome = loop.run()
-        seal(store, key)
+        try:
+            outcome = loop.run()
+            seal(store, key)
+        except RecordError as wrong:
+            raise Wrong(str(wrong)) from wrong
         entries = list(store.entries())
         if asked.as_json:
             from icore_kernel.report.json import dump
@@ -164,30 +167,30 @@ def _told(entry: Entry) -> Iterator[Line]:
     match entry.kind:
         case "commit":
             how = {"ordinary": "", "recovery": " (recovery)", "report": " (report)"}[b["phase"]]
-            yield line(head, Piece("commit   ", Part.GOOD), f"{b['update']}", Piece(f"  by {b['agent']}{how}", Part.DIM))
+            yield line(head, Piece("commit     ", Part.GOOD), f"{b['update']}", Piece(f"  by {b['agent']}{how}", Part.DIM))
         case "wait":
-            yield line(head, Piece("wait     ", Part.DIM), f"{b['agent']}")
+            yield line(head, Piece("wait       ", Part.DIM), f"{b['agent']}")
         case "refusal" | "feedback":
-            what = b["update"] or "no usable answer"
-            label = "refused  " if entry.kind == "refusal" else "feedback "
+            what = b["update"] or ("no usable answer" if b["violations"][0]["clause"] == "answer" else "no proposal")
+            label = "refused    " if entry.kind == "refusal" else "feedback   "
             yield line(head, Piece(label, Part.BAD), what, Piece(f"  by {b['agent']}", Part.DIM))
             for violation in b["violations"][:2]:
                 where = f"  {violation['spans'][0]}" if violation["spans"] else ""
                 instance = f" {violation['instance']}" if violation["instance"] and violation["instance"] != what else ""
                 why = f"needs {violation['needs']}" if violation["needs"] else violation["text"]
-                yield line(f"                 {violation['clause']}{instance}: {why}", Piece(where, Part.DIM))
+                yield line(f"                   {violation['clause']}{instance}: {why}", Piece(where, Part.DIM))
             if len(b["violations"]) > 2:
-                yield line(Piece(f"                 and {len(b['violations']) - 2} more", Part.DIM))
+                yield line(Piece(f"                   and {len(b['violations']) - 2} more", Part.DIM))
         case "diagnosis":
             names = ", ".join(c["component"] for c in b["components"])
             yield line(
                 head,
-                Piece("diagnosis", Part.UNSURE),
-                f" {b['kind']} of {names}: {', '.join(b['triggers'])}",
+                Piece("diagnosis  ", Part.UNSURE),
+                f"{b['kind']} of {names}: {', '.join(b['triggers'])}",
                 Piece(f"  asks {b['responsible']}", Part.DIM),
             )
         case "internal":
-            yield line(head, Piece("internal ", Part.BAD), f"{b['what']}: {b['update']}")
+            yield line(head, Piece("internal   ", Part.BAD), f"{b['what']}: {b['update']}")
 
 
 # ---- JSON ----------------------------------------------------------------------------------------------------------------

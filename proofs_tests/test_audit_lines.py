@@ -15,8 +15,11 @@ from audit_desk import CLOSING, Ran, Scripted, desk, ran
 
 from icore_kernel.api import Loaded
 from icore_kernel.audit import loop as listing
+from icore_kernel.audit.auditor import Auditor
 from icore_kernel.audit.frame import Outcome, Parameters
+from icore_kernel.audit.host import Proposal, View
 from icore_kernel.audit.loop import LINES, Loop
+from icore_kernel.record.store import open_store
 
 SYNTAX = {7, 19, 21, 22, 24, 37, 41, 42, 43, 44}
 """Lines of the listing that are `else` or `end`."""
@@ -261,3 +264,31 @@ def test_parameters_that_make_no_sense_are_refused() -> None:
     for wrong in ({"threshold": Fraction(3, 2)}, {"threshold": Fraction(-1)}, {"patience": 0}, {"budget": -1}):
         with pytest.raises(ValueError, match=r"between 0 and 1|at least"):
             Parameters.of(Settings(), **wrong)  # type: ignore[arg-type]
+
+
+class _Failing(Scripted):
+    """A host that breaks, or is interrupted, in round 1."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        super().__init__(FIRST, GIVE)
+        self.error = error
+
+    def step(self, agent: str, view: View) -> Proposal:
+        if view.round:
+            raise self.error("stop")
+        return super().step(agent, view)
+
+
+def test_an_interrupted_run_leaves_a_record_that_says_so(tmp_path: Path) -> None:
+    run = ran(_loaded(tmp_path, ""), _Failing(KeyboardInterrupt))
+    assert run.outcome is Outcome.INTERRUPTED
+    assert tuple(run.told) == (*BEGUN, ("end", 0, "interrupted"))
+
+
+def test_an_error_of_the_host_is_raised_after_the_record_says_so(tmp_path: Path) -> None:
+    store = open_store("memory:")
+    auditor = Auditor(_loaded(tmp_path, ""), store)
+    loop = Loop(auditor, _Failing(ZeroDivisionError), Parameters.of(auditor.tables.settings))
+    with pytest.raises(ZeroDivisionError):
+        loop.run()
+    assert tuple(Ran(loop, Outcome.INTERRUPTED, store).told) == (*BEGUN, ("end", 0, "interrupted"))

@@ -59,6 +59,7 @@ from icore_kernel.audit.host import Diagnosis, Host, Json, Proposal, Step
 from icore_kernel.audit.judge import Violation
 from icore_kernel.audit.recovery import progressed, recovery_violations
 from icore_kernel.audit.views import Views
+from icore_kernel.record.entry import RecordError
 from icore_kernel.system import Kind
 
 NOT_ASKED = Proposal(problem="nobody was asked")
@@ -89,13 +90,21 @@ class Loop:
         self.frame = Frame(auditor.state, next=auditor.state, x_minus=auditor.state)
 
     def run(self) -> Outcome:
-        """The listing, until one of its returns. Where solver and evaluation differ it ends as INTERNAL, and the record says in what."""
+        """The listing, until one of its returns. Where solver and evaluation differ it ends as INTERNAL, and the record says in what.
+
+        What a host raises is raised again, after the record says that the run was interrupted.
+        """
         try:
             return self.listing()
         except Disagreement:
             return self._end(Outcome.INTERNAL, 0)
         except KeyboardInterrupt:
             return self._end(Outcome.INTERRUPTED, 0)
+        except RecordError:
+            raise
+        except Exception:
+            self._end(Outcome.INTERRUPTED, 0)
+            raise
 
     def listing(self) -> Outcome:
         self.initialise()
