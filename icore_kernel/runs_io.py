@@ -14,6 +14,7 @@ from typing import TypeGuard
 from icore_kernel.explore import judge
 from icore_kernel.explore.model import Audited, Failing, Mode, State, Unaudited
 from icore_kernel.meaning import scalar
+from icore_kernel.rewriting.witness import Course, breaks
 from icore_kernel.runs import step_of
 from icore_kernel.system import Domain, DomainKind, PropertyKind, System
 from icore_kernel.verdict import Run, Step
@@ -41,6 +42,7 @@ class SavedRun:
     initial: tuple[tuple[str, str], ...]
     steps: tuple[str, ...]
     offending: str | None = None
+    cycle: tuple[str, ...] = ()
 
     @staticmethod
     def of(system: System, run: Run, breaks: str, settings: Mapping[str, str], unaudited: bool | tuple[str, ...]) -> SavedRun:
@@ -54,6 +56,7 @@ class SavedRun:
             initial=run.initial,
             steps=tuple(step.update for step in run.steps),
             offending=None if run.offending is None else run.offending.update,
+            cycle=tuple(step.update for step in run.cycle),
         )
 
     @property
@@ -80,6 +83,7 @@ def save(path: Path, run: SavedRun) -> None:
         "initial": dict(run.initial),
         "steps": run.steps,
         "offending": run.offending,
+        "cycle": run.cycle,
     }
     path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -115,8 +119,11 @@ def read(path: Path) -> SavedRun:
         return tuple(value.items())
 
     steps, unaudited, offending = record.get("steps"), record.get("unaudited"), record.get("offending")
+    cycle = record.get("cycle", [])
     if not _is_names(steps):
         raise RunError(f"{path}: `steps` must be a list of the names of updates")
+    if not _is_names(cycle):
+        raise RunError(f"{path}: `cycle` must be a list of the names of updates")
     if not (isinstance(unaudited, bool) or _is_names(unaudited)):
         raise RunError(f"{path}: `unaudited` must be true, false, or a list of names")
     if not (offending is None or isinstance(offending, str)):
@@ -131,6 +138,7 @@ def read(path: Path) -> SavedRun:
         initial=words("initial"),
         steps=tuple(steps),
         offending=offending,
+        cycle=tuple(cycle),
     )
 
 
@@ -148,47 +156,54 @@ class ReplayedStep:
 class Replay:
     """What a replay found. It ends at the first step that does not commit.
 
-    * `steps`: those replayed, the offending one (if the run has one) not among them;
+    * `steps`: those replayed, then those of the cycle once round; the offending one (if the run has one) not among them;
     * `offending`: how that one went; it bears the run out when it is enabled and not legal;
-    * `false_at_end`: the invariants and the clauses of feasibility and soundness that are false in the last state.
+    * `false_at_end`: the invariants and the clauses of feasibility and soundness that are false in the last state;
+    * `broken`: whether the run breaks what it was saved for; None where one run cannot show it.
     """
 
     run: SavedRun
     steps: tuple[ReplayedStep, ...]
     offending: ReplayedStep | None
     false_at_end: tuple[str, ...]
+    broken: bool | None
 
     @property
     def committed(self) -> bool:
         """Whether each step was enabled and committed."""
-        return len(self.steps) == len(self.run.steps) and all(step.committed for step in self.steps)
+        return len(self.steps) == len(self.run.steps) + len(self.run.cycle) and all(step.committed for step in self.steps)
 
     @property
     def borne_out(self) -> bool:
-        """Whether the run is one of this system, and ends in an occurrence that may not commit where it says so."""
-        if self.run.offending is None:
-            return self.committed
-        return self.committed and self.offending is not None and self.offending.enabled and bool(self.offending.failing)
+        """Whether the run is one of this system, ends in an occurrence that may not commit where it says so, and breaks what it was
+        saved for as far as one run can show it."""
+        if not self.committed or self.broken is False:
+            return False
+        return self.run.offending is None or (self.offending is not None and self.offending.enabled and bool(self.offending.failing))
 
 
 def replay(system: System, run: SavedRun) -> Replay:
     """Replay a run on a system. RunError for a field, a value or an update that the system does not have."""
     numbers = {update.name: number for number, update in enumerate(system.updates)}
-    for name in (*run.steps, *filter(None, (run.offending,))):
+    for name in (*run.steps, *run.cycle, *filter(None, (run.offending,))):
         if name not in numbers:
             raise RunError(f"the package has no update `{name}`: the run was saved from another text of it")
-    state = _initial(system, run)
+    states = [_initial(system, run)]
     steps: list[ReplayedStep] = []
-    for name in run.steps:
-        went, after = _take(system, run.mode, numbers[name], state)
+    for name in (*run.steps, *run.cycle):
+        went, after = _take(system, run.mode, numbers[name], states[-1])
         steps.append(went)
         if after is None:
             break
-        state = after
-    offending = None
-    if run.offending is not None and all(step.committed for step in steps):
-        offending, _ = _take(system, run.mode, numbers[run.offending], state)
-    return Replay(run, tuple(steps), offending, _false(system, state))
+        states.append(after)
+    offending = broken = None
+    if all(step.committed for step in steps):
+        if run.offending is None:
+            stem, cycle = states[: len(run.steps) + 1], states[len(run.steps) + 1 :]
+            broken = breaks(system, run.mode, run.breaks, Course(tuple(stem), tuple(cycle), tuple(numbers[name] for name in run.cycle)))
+        else:
+            offending, _ = _take(system, run.mode, numbers[run.offending], states[-1])
+    return Replay(run, tuple(steps), offending, _false(system, states[-1]), broken)
 
 
 def _initial(system: System, run: SavedRun) -> State:

@@ -481,7 +481,7 @@ def test_a_saved_counterexample_is_borne_out_by_its_replay(icore: Icore, tmp_pat
     assert "finish.careless(writer, page)" in checked.stdout
     replayed = icore("explore", "mine.icore", "--replay", "run.json")
     assert replayed.returncode == 0, replayed.stderr
-    assert replayed.stdout.splitlines()[-1] == "every step was enabled and committed"
+    assert replayed.stdout.splitlines()[-1] == "every step was enabled and committed, and it breaks feasibility"
     assert "  false in the last state: A.4(" in replayed.stdout
     text = (tmp_path / "mine.icore").read_text(encoding="utf-8")
     never_enabled = text.replace("status(w) == ready and assignee", "status(w) == accepted and assignee")

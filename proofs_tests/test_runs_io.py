@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import CHECKOUT
 
 from icore_dsl.syntax import Span
+from icore_kernel import api
 from icore_kernel.explore.model import Audited, Unaudited
 from icore_kernel.report.json import replay_record
 from icore_kernel.report.layout import plain
@@ -16,7 +18,7 @@ from icore_kernel.report.space import replay_lines
 from icore_kernel.runs_io import RunError, SavedRun, read, replay, save
 from icore_kernel.system import Clause, Domain, DomainKind, Field, GroundUpdate, Kind, Property, PropertyKind, System, Write
 from icore_kernel.terms.term import Term, TermBank
-from icore_kernel.verdict import Change, Run, Step
+from icore_kernel.verdict import Change, Run, Step, Verdict
 
 SPAN = Span("counter.icore", 0, 1, 7, 1, 7, 2)
 
@@ -79,7 +81,7 @@ def test_each_step_is_computed_anew_from_the_saved_initial_state() -> None:
         (Change("n", "2", "3"),),
     ]
     assert replayed.committed
-    assert replayed.borne_out
+    assert (replayed.broken, replayed.borne_out) == (True, True)
     assert replayed.false_at_end == ("small", "dark")
 
 
@@ -182,3 +184,60 @@ def test_what_is_no_saved_run_is_refused(tmp_path: Path, content: bytes) -> None
     place.write_bytes(content)
     with pytest.raises(RunError, match="not a saved run"):
         read(place)
+
+
+# ---- what the run was saved for -------------------------------------------------------------------------------------------
+SHOWN = {"invariant", "unreachable", "termination", "eventually", "settlement", "leadsto", "feasibility", "soundness", "reports", "dead ends"}
+"""Kinds of properties that one run can break, and results that are there anyway."""
+PACKAGES = sorted([*(CHECKOUT / "examples").glob("*_broken.icore"), *(CHECKOUT / "proofs_tests" / "cases" / "rewriting").glob("*.icore")])
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.stem)
+def test_every_counterexample_of_the_examples_is_borne_out(path: Path) -> None:
+    """What is expected to be violated is violated here. A run that breaks what one run can break is seen to break it again."""
+    loaded = api.load(path)
+    system = replace(loaded.system, expect_violated=())
+    kinds = {p.name: p.kind.value for p in system.properties}
+    for result in api.check(replace(loaded, system=system)).results:
+        if result.verdict is not Verdict.VIOLATED or result.run is None:
+            continue
+        replayed = replay(system, SavedRun.of(system, result.run, result.name, {}, False))
+        assert replayed.borne_out, result.name
+        shows = result.run.offending is None and kinds.get(result.name, result.name) in SHOWN
+        assert replayed.broken is (True if shows else None), result.name
+
+
+def test_a_property_that_is_mended_is_no_longer_broken() -> None:
+    """n = 1, 2, 3: `small` is n < 3. One step less does not break it; neither does the run where the invariant says n <= 3."""
+    broken = replay(counter(), saved("add", "add"))
+    assert (broken.broken, broken.borne_out) == (True, True)
+    assert plain(list(replay_lines(broken))[-1]) == "every step was enabled and committed, and it breaks small"
+    short = replay(counter(), saved("add"))
+    assert (short.committed, short.broken, short.borne_out) == (True, False, False)
+    assert plain(list(replay_lines(short))[-1]) == "every step was enabled and committed, but it does not break small"
+    other = replay(counter(), replace(saved("add", "add"), breaks="order stability"))
+    assert (other.broken, other.borne_out) == (None, True)
+    assert plain(list(replay_lines(other))[-1]).endswith("whether that breaks order stability, one run does not show")
+
+
+def test_a_saved_lasso_goes_round(tmp_path: Path) -> None:
+    """bell opens and closes for ever without being passed; with strong fairness of passing the same round is unfair, and opened alone the
+    run may go on."""
+    folder = CHECKOUT / "proofs_tests" / "cases" / "rewriting"
+    loaded = api.load(folder / "bell.icore")
+    found = next(r for r in api.check(loaded).results if r.name == "through")
+    assert found.run is not None
+    run = SavedRun.of(loaded.system, found.run, "through", {}, False)
+    assert sorted(run.cycle) == ["closes", "opens"]
+    save(tmp_path / "run.json", run)
+    assert read(tmp_path / "run.json") == run
+    replayed = replay(loaded.system, run)
+    assert (replayed.broken, len(replayed.steps)) == (True, len(run.steps) + 2)
+    lines = list(map(plain, replay_lines(replayed)))
+    assert "  then for ever:" in lines
+    record = replay_record(replayed)
+    assert [step["update"] for step in record["cycle"]] == list(run.cycle)  # type: ignore[union-attr, index, call-overload]
+    strong = api.load(folder / "bell_strong.icore").system
+    assert replay(strong, run).broken is False
+    assert replay(loaded.system, replace(run, cycle=run.cycle[:1])).broken is False, "it does not come back"
+    assert replay(loaded.system, replace(run, cycle=())).broken is False, "an agent can go on"

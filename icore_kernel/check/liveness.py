@@ -9,38 +9,9 @@ from icore_kernel.check.plan import Plan
 from icore_kernel.check.quiet import blocked, refusals
 from icore_kernel.check.whole import Whole
 from icore_kernel.rewriting.game import WAIT, Game, solve, spoiling
-from icore_kernel.rewriting.liveness import Demands, Escape, Fairness, escape
-from icore_kernel.system import Kind, Property, System
+from icore_kernel.rewriting.liveness import Escape, demands_of, escape
+from icore_kernel.system import Kind, Property
 from icore_kernel.verdict import Assurance, Reason, Result, Run, Verdict
-
-Binding = tuple[tuple[str, str], ...]
-
-
-def fairness(system: System) -> Demands:
-    """Agents and the monitor are weakly fair, the environment and faults are not, unless declared (A.7; design 3, Players).
-
-    The outcomes of an update at one binding meet one demand; an outcome that is declared fair itself makes another.
-    """
-    declared = {name: Fairness(strength) for strength, name in system.fairness}
-    number: dict[tuple[str, Binding], int] = {}
-    kinds: list[Fairness] = []
-    of: list[tuple[int, ...]] = []
-    for update in system.updates:
-        base = update.schema.partition(".")[0]
-        asked: list[tuple[str, Fairness]] = []
-        if update.kind is not Kind.FAULT:
-            whole = declared.get(base, Fairness.WEAK if update.kind is Kind.ORDINARY else Fairness.UNFAIR)
-            if whole is not Fairness.UNFAIR:
-                asked.append((base, whole))
-        if update.schema in declared and (update.schema, declared[update.schema]) not in asked:
-            asked.append((update.schema, declared[update.schema]))
-        own: list[int] = []
-        for name, kind in asked:
-            own.append(number.setdefault((name, update.binding), len(kinds)))
-            if own[-1] == len(kinds):
-                kinds.append(kind)
-        of.append(tuple(own))
-    return Demands(tuple(kinds), tuple(of))
 
 
 def settlement(whole: Whole, plan: Plan, prop: Property) -> Result:
@@ -55,7 +26,7 @@ def settlement(whole: Whole, plan: Plan, prop: Property) -> Result:
         for form in forms:
             goal[form] = 1
     said = _ends(whole, accept, reject, stuck, forms)
-    found = escape(whole.graph, goal, whole.initial, fairness(system))
+    found = escape(whole.graph, goal, whole.initial, demands_of(system))
     if found is None:
         return _answer(whole, prop, Verdict.HOLDS, said)
     run = whole.walks.escape(found)
@@ -89,14 +60,14 @@ def _ends(whole: Whole, accept: bytearray, reject: bytearray, stuck: bytearray, 
 
 def eventually(whole: Whole, prop: Property) -> Result:
     (goal,) = whole.truth((prop.formula,))
-    return _escaped(whole, prop, escape(whole.graph, goal, whole.initial, fairness(whole.system)), "every fair run meets it")
+    return _escaped(whole, prop, escape(whole.graph, goal, whole.initial, demands_of(whole.system)), "every fair run meets it")
 
 
 def leadsto(whole: Whole, prop: Property) -> Result:
     assert prop.goal is not None
     begins, goal = whole.truth((prop.formula, prop.goal))
     starts = [s for s in range(whole.graph.states) if begins[s]]
-    found = escape(whole.graph, goal, starts, fairness(whole.system))
+    found = escape(whole.graph, goal, starts, demands_of(whole.system))
     return _escaped(whole, prop, found, f"from {plural(len(starts), 'state')} every fair run goes there")
 
 
@@ -122,7 +93,7 @@ def controllable(whole: Whole, prop: Property) -> Result:
     (goal,) = whole.truth((prop.formula,))
     updates = whole.system.updates
     environment = [u.kind is not Kind.ORDINARY for u in updates]
-    demands = fairness(whole.system)
+    demands = demands_of(whole.system)
     fair = list(dict.fromkeys(u.schema for u, theirs, own in zip(updates, environment, demands.of, strict=True) if theirs and own))
     game = solve(whole.graph, goal, environment, demands)
     counts = f"from {sum(game.winning):,} of {plural(whole.graph.states, 'state')}"

@@ -51,10 +51,10 @@ def report_record(report: Report, strict: bool, settings: Mapping[str, str], sou
     }
 
 
-def wrong_record(file: str, message: str, mistakes: Sequence[Record]) -> Record:
-    """A file that got no verdict because it, or what was asked of it, is wrong."""
+def wrong_record(file: str, message: str, mistakes: Sequence[Record], schema: str = CHECK) -> Record:
+    """A file that got no answer because it, or what was asked of it, is wrong. `schema` is that of the answer."""
     return {
-        "schema": CHECK,
+        "schema": schema,
         "icore": VERSION,
         "file": file,
         "verdict": None,
@@ -180,10 +180,12 @@ def replay_record(replay: Replay) -> Record:
         "package": replay.run.package,
         "breaks": replay.run.breaks,
         "initial": dict(replay.run.initial),
-        "steps": [_replayed(went) for went in replay.steps],
+        "steps": [_replayed(went) for went in replay.steps[: len(replay.run.steps)]],
+        "cycle": [_replayed(went) for went in replay.steps[len(replay.run.steps) :]],
         "offending": None if replay.offending is None else _replayed(replay.offending),
         "false_at_end": list(replay.false_at_end),
         "committed": replay.committed,
+        "broken": replay.broken,
         "borne_out": replay.borne_out,
     }
 

@@ -20,6 +20,8 @@ def replay_lines(replay: Replay) -> Iterator[Line]:
     if run.initial:
         yield line("  from ", ", ".join(f"{name} = {value}" for name, value in run.initial))
     for position, went in enumerate(replay.steps, start=1):
+        if position == len(run.steps) + 1:
+            yield line("  then for ever:")
         yield line(f"  {position:>3}  {went.step.update}")
         yield from _changes(went.step)
         if not went.committed:
@@ -53,7 +55,10 @@ def _summary(replay: Replay) -> Line:
         return line(Piece(f"step {len(replay.steps)} did not commit: the package has no such run", Part.BAD))
     done = "every step was enabled and committed" if replay.steps else "the run has no step"
     if replay.offending is None:
-        return line(Piece(done, Part.GOOD))
+        if replay.broken is None:
+            return line(Piece(f"{done}; whether that breaks {replay.run.breaks}, one run does not show", Part.UNSURE))
+        told = f"and it breaks {replay.run.breaks}" if replay.broken else f"but it does not break {replay.run.breaks}"
+        return line(Piece(f"{done}, {told}", Part.GOOD if replay.broken else Part.BAD))
     if replay.borne_out:
         return line(Piece(f"{done}, and the last occurrence may not commit", Part.GOOD))
     return line(Piece(f"{done}, but the last occurrence is {_refusal(replay.offending)}", Part.BAD))

@@ -14,6 +14,7 @@ from enum import Enum
 
 from icore_kernel.rewriting.condense import components
 from icore_kernel.rewriting.graph import Quotient
+from icore_kernel.system import Kind, System
 
 Round = tuple[int, tuple[tuple[int, int], ...]]
 """A state and a closed walk of (update, target) steps from it."""
@@ -39,6 +40,36 @@ def each(fairness: Sequence[Fairness]) -> Demands:
     fair = [u for u, kind in enumerate(fairness) if kind is not Fairness.UNFAIR]
     place = {u: d for d, u in enumerate(fair)}
     return Demands(tuple(fairness[u] for u in fair), tuple((place[u],) if u in place else () for u in range(len(fairness))))
+
+
+Binding = tuple[tuple[str, str], ...]
+
+
+def demands_of(system: System) -> Demands:
+    """Agents and the monitor are weakly fair, the environment and faults are not, unless declared (A.7; design 3, Players).
+
+    The outcomes of an update at one binding meet one demand; an outcome that is declared fair itself makes another.
+    """
+    declared = {name: Fairness(strength) for strength, name in system.fairness}
+    number: dict[tuple[str, Binding], int] = {}
+    kinds: list[Fairness] = []
+    of: list[tuple[int, ...]] = []
+    for update in system.updates:
+        base = update.schema.partition(".")[0]
+        asked: list[tuple[str, Fairness]] = []
+        if update.kind is not Kind.FAULT:
+            whole = declared.get(base, Fairness.WEAK if update.kind is Kind.ORDINARY else Fairness.UNFAIR)
+            if whole is not Fairness.UNFAIR:
+                asked.append((base, whole))
+        if update.schema in declared and (update.schema, declared[update.schema]) not in asked:
+            asked.append((update.schema, declared[update.schema]))
+        own: list[int] = []
+        for name, kind in asked:
+            own.append(number.setdefault((name, update.binding), len(kinds)))
+            if own[-1] == len(kinds):
+                kinds.append(kind)
+        of.append(tuple(own))
+    return Demands(tuple(kinds), tuple(of))
 
 
 @dataclass(frozen=True, slots=True)
