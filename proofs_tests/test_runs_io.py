@@ -187,7 +187,9 @@ def test_what_is_no_saved_run_is_refused(tmp_path: Path, content: bytes) -> None
 
 
 # ---- what the run was saved for -------------------------------------------------------------------------------------------
-SHOWN = {"invariant", "unreachable", "termination", "eventually", "settlement", "leadsto", "feasibility", "soundness", "reports", "dead ends"}
+SHOWN = {
+    "invariant", "unreachable", "termination", "eventually", "settlement", "leadsto", "feasibility", "soundness", "reports", "dead ends",
+}  # fmt: skip
 """Kinds of properties that one run can break, and results that are there anyway."""
 PACKAGES = sorted([*(CHECKOUT / "examples").glob("*_broken.icore"), *(CHECKOUT / "proofs_tests" / "cases" / "rewriting").glob("*.icore")])
 
