@@ -257,15 +257,19 @@ def explore(
     if limits.checkpoint is not None and (replay is not None or simulate is not None or drawings.asked):
         raise click.UsageError("only a search writes checkpoints: not --replay, --simulate or a step graph")
     asked = form_of.Explored(file, settings, theory, limits, form == "json", reduce)
+
+    def schema(name: str) -> str | None:
+        return f"icore.{name}/1" if form == "json" else None
+
     if replay is not None:
-        return form_of.guarded(lambda: form_of.replay_file(file, replay, settings, theory, asked.as_json))
+        return form_of.guarded(lambda: form_of.replay_file(file, replay, settings, theory, asked.as_json), file, schema("replay"))
     if simulate is not None:
-        return form_of.guarded(lambda: form_of.simulate_file(asked, simulate, seed or 0))
+        return form_of.guarded(lambda: form_of.simulate_file(asked, simulate, seed or 0), file, schema("simulate"))
     if trace_to is not None:
-        return form_of.guarded(lambda: form_of.trace_file(asked, trace_to))
+        return form_of.guarded(lambda: form_of.trace_file(asked, trace_to), file, schema("trace"))
     if drawings.asked:
-        return form_of.guarded(lambda: form_of.draw_file(asked, drawings))
-    return form_of.guarded(lambda: form_of.explore_file(asked))
+        return form_of.guarded(lambda: form_of.draw_file(asked, drawings), file, schema("explore"))
+    return form_of.guarded(lambda: form_of.explore_file(asked), file, schema("explore"))
 
 
 @cli.command()
@@ -276,7 +280,7 @@ def graph(file: Path, settings: dict[str, str], theory: Path | None) -> int:
     """The obligations of FILE, required roots and relations, as a graph in DOT."""
     from icore_kernel.cli_explore import guarded, obligation_graph
 
-    return guarded(lambda: obligation_graph(file, settings, theory))
+    return guarded(lambda: obligation_graph(file, settings, theory), file)
 
 
 @cli.command()
@@ -433,7 +437,12 @@ def run(arguments: list[str]) -> int:
         status = cli.main(args=arguments, prog_name="icore", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as wrong:
-        wrong.show()
+        if _asks_json(arguments):
+            from icore_kernel.report.json import dump, wrong_record
+
+            click.echo(dump(wrong_record("", wrong.format_message(), (), f"icore.{arguments[0]}/1")))
+        else:
+            wrong.show()
         return _BAD_INPUT
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nunknown: interrupted", err=True)
@@ -441,7 +450,12 @@ def run(arguments: list[str]) -> int:
     except (BrokenPipeError, SystemExit):
         # The reader has gone: click turns that into an exit with status 1, which would mean violated. Standard output is
         # pointed at nothing, so that the interpreter's last flush is quiet too.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _output_to_nowhere()
+        return _UNKNOWN
+    except OSError as wrong:
+        # What was asked for was not told (a full disk, say): no verdict.
+        click.echo(f"unknown: {wrong.strerror or wrong}{f': {wrong.filename}' if wrong.filename else ''}", err=True)
+        _output_to_nowhere()
         return _UNKNOWN
     except MemoryError:
         click.echo("unknown: the memory did not suffice; --max-states bounds a search", err=True)
@@ -451,6 +465,14 @@ def run(arguments: list[str]) -> int:
         # and its status must not be taken for a verdict. (An uncaught exception would exit 1, which means violated.)
         return _internal_error(wrong)
     return int(status) if isinstance(status, int) else 0
+
+
+def _asks_json(arguments: list[str]) -> bool:
+    return len(arguments) > 1 and ("--format=json" in arguments or ("--format", "json") in pairwise(arguments))
+
+
+def _output_to_nowhere() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _internal_error(wrong: Exception) -> int:

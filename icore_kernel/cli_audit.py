@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from icore_kernel.cli_check import Wrong, answer
+from icore_kernel.cli_check import Wrong, answer, refuse
 from icore_kernel.report import paint
 from icore_kernel.report.layout import Line, Part, Piece, line, number
 from icore_kernel.verdict import ExitStatus
@@ -54,8 +54,7 @@ def audit_file(path: Path, asked: Asked) -> int:
     try:
         return _audit(path, asked)
     except Wrong as wrong:
-        click.echo(wrong.message, err=True)
-        return ExitStatus.BAD_INPUT.value
+        return refuse(wrong, path, AUDIT if asked.as_json else None).value
 
 
 def _audit(path: Path, asked: Asked) -> int:

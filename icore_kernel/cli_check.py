@@ -82,6 +82,17 @@ class Wrong(Exception):
         super().__init__(message)
 
 
+def refuse(wrong: Wrong, path: Path, schema: str | None) -> ExitStatus:
+    """Tell what is wrong: on standard error, or as JSON where an answer of this schema was asked for."""
+    if schema is None:
+        click.echo(wrong.message, err=True)
+    else:
+        from icore_kernel.report.json import dump, wrong_record
+
+        click.echo(dump(wrong_record(str(path), wrong.message, wrong.mistakes, schema)))
+    return ExitStatus.BAD_INPUT
+
+
 def gravest(statuses: Iterable[ExitStatus]) -> ExitStatus:
     """Of several files the gravest counts: internal error, wrong input, violated, unknown, holds (design 1)."""
     found = set(statuses)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from icore_kernel.cli_check import Limits, Wrong, answer
+from icore_kernel.cli_check import Limits, Wrong, answer, refuse
 from icore_kernel.report import paint
 from icore_kernel.report.progress import Tell, progress_on
 from icore_kernel.verdict import ExitStatus
@@ -61,13 +61,12 @@ class Explored:
             paint.write(lines(), sys.stdout)
 
 
-def guarded(ask: Callable[[], ExitStatus]) -> ExitStatus:
-    """The status of `ask`; wrong input is told on standard error."""
+def guarded(ask: Callable[[], ExitStatus], path: Path, schema: str | None = None) -> ExitStatus:
+    """The status of `ask`; wrong input is told on standard error, or as JSON where an answer of this schema was asked for."""
     try:
         return ask()
     except Wrong as wrong:
-        click.echo(wrong.message, err=True)
-        return ExitStatus.BAD_INPUT
+        return refuse(wrong, path, schema)
 
 
 def explore_file(asked: Explored) -> ExitStatus:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from icore_kernel.cli_check import Wrong, answer
+from icore_kernel.cli_check import Wrong, answer, refuse
 from icore_kernel.report import paint
 from icore_kernel.report.layout import Line, Part, Piece, line, number, place
 from icore_kernel.report.text import report_lines
@@ -49,7 +49,7 @@ def prove_file(path: Path, asked: Asked) -> ExitStatus:
         )
         written = None if asked.certificate is None else _written(proof, asked.certificate)
     except Wrong as wrong:
-        return _wrong(wrong)
+        return refuse(wrong, path, PROVE if asked.as_json else None)
     if asked.as_json:
         from icore_kernel.report.json import dump
 
@@ -57,11 +57,6 @@ def prove_file(path: Path, asked: Asked) -> ExitStatus:
     else:
         paint.write(proof_lines(proof, written), sys.stdout)
     return proof.exit_status
-
-
-def _wrong(wrong: Wrong) -> ExitStatus:
-    click.echo(wrong.message, err=True)
-    return ExitStatus.BAD_INPUT
 
 
 def _written(proof: Proof, folder: Path) -> int:
@@ -219,7 +214,7 @@ def _about(folder: Path, package: Path, settings: Mapping[str, str], theory: Pat
     try:
         different = answer(package, lambda: unlike(folder, api.load(package, settings=settings, theory=theory)))
     except Wrong as wrong:
-        return _wrong(wrong)
+        return refuse(wrong, package, None)
     except CertificateError as wrong:
         click.echo(f"refused: {wrong}", err=True)
         return ExitStatus.BAD_INPUT
@@ -243,7 +238,7 @@ def what_if_file(
     try:
         said = answer(path, lambda: what_if(api.load(path, settings=settings, theory=theory, goal=at), certificate, timeout))
     except Wrong as wrong:
-        return _wrong(wrong)
+        return refuse(wrong, path, WHAT_IF if as_json else None)
     if as_json:
         from icore_kernel.report.json import dump
 

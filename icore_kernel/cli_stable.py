@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from icore_kernel.cli_check import Limits, Wrong, answer
+from icore_kernel.cli_check import Limits, Wrong, answer, refuse
 from icore_kernel.report import paint
 from icore_kernel.report.progress import progress_on
 from icore_kernel.verdict import ExitStatus, Report
@@ -20,13 +20,12 @@ def stable_file(
     """Print the verdicts and the matrix; exit as `check` does. `html` gets the decisive fork as a page, where there is one."""
     from icore_kernel import api
     from icore_kernel.check.stable import stable
-    from icore_kernel.report.stable import stable_lines, stable_record
+    from icore_kernel.report.stable import STABLE, stable_lines, stable_record
 
     try:
         loaded = answer(path, lambda: api.load(path, settings=settings, theory=theory))
     except Wrong as wrong:
-        click.echo(wrong.message, err=True)
-        return ExitStatus.BAD_INPUT
+        return refuse(wrong, path, STABLE if as_json else None)
     with progress_on(sys.stderr) as tell:
         report, cells = stable(loaded, rules=limits.rules(settings, tell), solver_seconds=seconds)
     if as_json:
@@ -44,6 +43,7 @@ def stable_file(
 def _page(html: Path, report: Report) -> ExitStatus | None:
     """BAD_INPUT where the page cannot be written; None where it was, or there is nothing to draw."""
     from icore_kernel.report.diamond import page_of
+
     drawn = next((result for result in report.results if result.fork is not None), None)
     if drawn is None:
         click.echo(f"no fork settles apart, so {html} was not written", err=True)
