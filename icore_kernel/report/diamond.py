@@ -29,7 +29,8 @@ def page_of(report: Report, result: Result) -> str:
     )
     kind = "a choice: alternatives for the same work" if fork.choice else "a matter of order"
     title = f"{report.package} {report.version}: {result.name}"
-    script = "const steps = " + _script(stem, sides) + ";" + _SCRIPT
+    initial = () if result.run is None else result.run.initial
+    script = "const steps = " + _script(initial, stem, sides) + ";" + _SCRIPT
     return _PAGE.format(
         title=escape(title),
         detail=escape(result.detail),
@@ -41,9 +42,10 @@ def page_of(report: Report, result: Result) -> str:
     )
 
 
-def _script(stem: Sequence[Step], sides: Sequence[Sequence[Step]]) -> str:
+def _script(initial: Sequence[tuple[str, str]], stem: Sequence[Step], sides: Sequence[Sequence[Step]]) -> str:
     """The steps as a script literal that cannot end its element."""
-    rows = {"stem": [_row(s) for s in stem], "one": [_row(s) for s in sides[0]], "other": [_row(s) for s in sides[1]]}
+    began = [f"{name} = {value}" for name, value in initial]
+    rows = {"initial": began, "stem": [_row(s) for s in stem], "one": [_row(s) for s in sides[0]], "other": [_row(s) for s in sides[1]]}
     return json.dumps(rows, ensure_ascii=True).replace("<", "\\u003c")
 
 
@@ -112,7 +114,7 @@ function show() {
   document.getElementById("where").textContent = "side " + side + ", step " + place + " of " + order[side].length;
   document.getElementById("said").textContent = step ? step.said : "the initial state";
   const list = document.getElementById("changes");
-  list.replaceChildren(...(step ? step.changes : []).map(text => {
+  list.replaceChildren(...(step ? step.changes : steps.initial).map(text => {
     const item = document.createElement("li");
     item.textContent = text;
     return item;
