@@ -29,7 +29,7 @@ setup(
     # The theory is a folder of the checkout; in an installation it lies inside the kernel.
     package_dir={"icore_dsl": "dsl/icore_dsl", "icore_kernel.spec": "spec"},
     package_data={
-        "icore_kernel": ["py.typed", "*.icore", "report/*.md", "record/*.md", "explore/*.pyi"],
+        "icore_kernel": ["py.typed", "*.icore", "report/*.md", "record/*.md", "hosts/*.md", "explore/*.pyi"],
         "icore_kernel.spec": ["*.icore", "*.md"],
         "icore_dsl": ["py.typed", "*.lark", "*.json"],
     },

@@ -17,11 +17,8 @@ from pathlib import Path
 import pytest
 from conftest import CHECKOUT
 
-DOCUMENTS = tuple(
-    name
-    for name in ("README.md", "examples/README.md", "dsl/README.md", "CONTRIBUTING.md", "icore_kernel/record/README.md")
-    if (CHECKOUT / name).exists()
-)
+FOLDERS = ("", "examples/", "dsl/", "icore_kernel/record/", "icore_kernel/hosts/")
+DOCUMENTS = tuple(name for name in (*(f"{folder}README.md" for folder in FOLDERS), "CONTRIBUTING.md") if (CHECKOUT / name).exists())
 BLOCK = re.compile(r"^```[a-z]*\n(\$ icore .*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 

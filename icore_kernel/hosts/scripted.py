@@ -145,6 +145,7 @@ class _Reader:
         self.number = number
         if text.startswith("{"):
             return self._object(text)
+        text = text.partition("#")[0].strip()
         head, colon, rest = text.partition(":")
         if colon and head.strip() == "revise":
             return Line(number, () if rest.strip() == "wait" else tuple(self._named(part) for part in rest.split(";")), revision=True)
@@ -153,7 +154,7 @@ class _Reader:
         return Line(number, (self._named(text),))
 
     def _named(self, text: str) -> Step:
-        text = text.split("#")[0].strip()
+        text = text.strip()
         if not text:
             raise self.wrong("the name of an occurrence is expected, such as `finish(ana, unit)`")
         if self.updates is None:
