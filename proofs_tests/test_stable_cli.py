@@ -260,6 +260,54 @@ def test_decompose_and_solve(tmp_path: Path) -> None:
     assert found["order stability given solve or fail"].verdict is Verdict.HOLDS
 
 
+def test_dependency_ladder(tmp_path: Path) -> None:
+    """Four rungs, two able agents; every rung may be assigned ahead. Failing at rung k leaves 2^(k+1) ways to have assigned the rungs up to
+    it and 3^(3-k) ways the others were when they were doomed: 54 + 36 + 24 + 16 = 130 settlements, as many forks complete / fail, and 2^4
+    settlements with all accepted: 146. Between failure and doom every rung above that is free may still be assigned to either agent:
+    2^(k+1) (3-k) 2 3^(2-k) forks, 108 + 48 + 16 = 172, a matter of order. Statuses: failed at one of four, or not at all, 5 outcomes; where a
+    rung is frozen to the agent who is not able, work stops there: 4 more. Without freezing who is assigned, statuses depend on it: each
+    agent's success is a choice of its own."""
+    chosen = "given assign.m, complete or fail"
+    checks = "order stability", f"order stability {chosen}", f"order stability {chosen} on status", "order stability on status"
+    found = asked(tmp_path, "dependency_ladder", *checks, "order stability given complete or fail on status")
+    cells = {(c.first, c.second): c for c in found["order stability"].matrix}
+    assert found["order stability"].verdict is Verdict.VIOLATED
+    assert found["order stability"].detail.endswith("146 normal forms")
+    assert (cells["complete", "fail"].not_joinable, cells["assign", "doom"].not_joinable) == (130, 172)
+    assert cells["complete", "fail"].choice
+    assert not cells["assign", "doom"].choice
+    assert found["order stability on status"].detail.endswith("5 outcomes of 146 normal forms")
+    fork = found[checks[1]].fork
+    assert fork is not None
+    assert {name.partition("(")[0] for name, _, _ in fork.settlements} == {"assignee", "able"}
+    assert found[checks[2]].verdict is Verdict.HOLDS
+    assert "(9 outcomes over " in found[checks[2]].detail
+    assert found["order stability given complete or fail on status"].verdict is Verdict.VIOLATED
+
+
+def test_capability_assignment(tmp_path: Path) -> None:
+    """Local states: sums, lookup, critique have two able agents, script one: 1 + 2 + 2 + 2 + 2 = 9 (ready; assigned, closed, accepted,
+    rejected, by whom) and 5. A piece of work that is assigned is completed or failed: 3 (2 9 5 9) + 9^3 = 3,159 forks, choices. Who of two
+    gets it: 9 5 9 = 405 forks each; those of sums join, since agent_2 may be replaced by agent_1 (0.70 to 0.94), the others gain less than
+    0.05: 810. Whether that happens before agent_2 completes or fails is a matter of order: 2 405 forks. Settled: 4 4 2 4 = 128. Frozen
+    choices do not help: which agent it is in the end decides whose success counts."""
+    chosen = "given assign.m, complete or fail on status"
+    found = asked(tmp_path, "capability_assignment", "order stability", f"order stability {chosen}")
+    plain = found["order stability"]
+    assert plain.verdict is Verdict.VIOLATED
+    assert "5,184 critical pairs, 405 joinable, 3,969 apart by choice, 810 by order" in plain.detail
+    assert plain.detail.endswith("128 normal forms")
+    cells = {(c.first, c.second): c for c in plain.matrix if c.not_joinable}
+    assert {names: (c.not_joinable, c.choice) for names, c in cells.items()} == {
+        ("assign", "assign"): (810, True), ("complete", "fail"): (3159, True), ("reassign", "complete"): (405, False),
+        ("reassign", "fail"): (405, False),
+    }  # fmt: skip
+    fork = found[f"order stability {chosen}"].fork
+    assert fork is not None
+    assert {fork.first.update.partition("(")[0], fork.second.update.partition("(")[0]} & {"reassign"}
+    assert fork.settlements == (("status(sums)", "rejected", "accepted"),)
+
+
 @pytest.mark.parametrize(
     ("example", "alternatives"),
     [

@@ -19,6 +19,7 @@ from icore_kernel.rewriting.frozen import Box, Frozen, boxes, choice_of, collisi
 from icore_kernel.rewriting.graph import Quotient, productive
 from icore_kernel.rewriting.observe import observed
 from icore_kernel.system import Property
+from icore_kernel.terms.term import TermBank
 from icore_kernel.verdict import Assurance, Fork, Result, Run, Step, Verdict
 
 MOST_STATES = 2_000_000
@@ -32,7 +33,8 @@ MOST_WORK = 20_000_000
 def decide_given(whole: Whole, prop: Property) -> Result:
     """The extended system is explored, from all initial states at once where it can be; then boxes of choices are compared."""
     choices = [choice_of(whole.system, paths) for paths in prop.given]
-    frozen = freeze(whole.system, whole.bank, choices)
+    bank = whole.bank.copy()  # the fields of the slots are of this question alone
+    frozen = freeze(whole.system, bank, choices)
     said = [f"given {', '.join(c.name for c in choices)}"] if "given" not in prop.name else []
     if prop.on and " on " not in prop.name:
         said.append(f"on {', '.join(prop.on)}")
@@ -40,7 +42,7 @@ def decide_given(whole: Whole, prop: Property) -> Result:
     settlements: set[tuple[int, ...]] = set()
     cyclic = False
     left = MOST_STATES
-    for part in _parts(whole, frozen):
+    for part in _parts(whole, frozen, bank):
         found = explore(part.system, rules=whole.rules(left), mode=Audited())
         if found.stopped is not None or found.graph is None:
             return _unknown(whole, prop, f"{named}the search of frozen choices stopped: {found.stopped}")
@@ -57,15 +59,15 @@ def decide_given(whole: Whole, prop: Property) -> Result:
     )
 
 
-def _parts(whole: Whole, frozen: Frozen) -> Iterator[Frozen]:
+def _parts(whole: Whole, frozen: Frozen, bank: TermBank) -> Iterator[Frozen]:
     """What is explored at once: everything, or what each initial state leads to."""
-    together = from_everywhere(frozen, whole.bank) if len(whole.initial) > 1 else None
+    together = from_everywhere(frozen, bank) if len(whole.initial) > 1 else None
     if together is not None:
         yield together
         return
     for number in whole.initial:
         start = (*whole.exploration.store.state(number), *frozen.system.initial[frozen.first :])
-        yield replace(frozen, system=replace(frozen.system, initial=start, free=(), initially=whole.bank.true))
+        yield replace(frozen, system=replace(frozen.system, initial=start, free=(), initially=bank.true))
 
 
 def _one(whole: Whole, frozen: Frozen, found: Exploration, prop: Property, named: str) -> Result | tuple[set[tuple[int, ...]], bool]:

@@ -32,6 +32,12 @@ class TermBank:
     def __len__(self) -> int:
         return len(self._terms) + len(self._fields)
 
+    def copy(self) -> TermBank:
+        """A bank that has these terms too. What either makes from now on, further fields among it, the other knows nothing of."""
+        other = TermBank(self.simplify)
+        other._terms, other._fields = dict(self._terms), dict(self._fields)
+        return other
+
     # Leaves.
 
     def boolean(self, value: bool) -> Term:
