@@ -264,8 +264,8 @@ def test_dependency_ladder(tmp_path: Path) -> None:
     """Four rungs, two able agents; every rung may be assigned ahead. Failing at rung k leaves 2^(k+1) ways to have assigned the rungs up to
     it and 3^(3-k) ways the others were when they were doomed: 54 + 36 + 24 + 16 = 130 settlements, as many forks complete / fail, and 2^4
     settlements with all accepted: 146. Between failure and doom every rung above that is free may still be assigned to either agent:
-    2^(k+1) (3-k) 2 3^(2-k) forks, 108 + 48 + 16 = 172, a matter of order. Statuses: failed at one of four, or not at all, 5 outcomes; where a
-    rung is frozen to the agent who is not able, work stops there: 4 more. Without freezing who is assigned, statuses depend on it: each
+    2^(k+1) (3-k) 2 3^(2-k) forks, 108 + 48 + 16 = 172, a matter of order. Statuses: failed at one of four, or not at all, 5 outcomes; where
+    a rung is frozen to the agent who is not able, work stops there: 4 more. Without freezing who is assigned, statuses depend on it: each
     agent's success is a choice of its own."""
     chosen = "given assign.m, complete or fail"
     checks = "order stability", f"order stability {chosen}", f"order stability {chosen} on status", "order stability on status"
