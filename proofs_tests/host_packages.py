@@ -147,3 +147,72 @@ def view(
 
 def diagnosis(kind: str, *findings: Finding, flag: int | None = None) -> Diagnosis:
     return Diagnosis(kind, ("hard flag",), tuple(findings), flag, "bo", ("definition 7",), ())
+
+
+RICH = """language 1
+package Rich "1.0"
+# What the first package lacks: failure, exclusion, latent work, infeasible agents, submission, reports, several subjects, a narrow range.
+agents { ana  bo  cy }
+input    request
+input    meter { level: 0..2 = 0 }
+artifact page(w: Item)
+artifact trouble(w: Item)
+obligation type Item { static weight: rational = 1 }
+obligations {
+  left:   Item starts ready
+  right:  Item starts ready
+  later:  Item latent
+  whole:  Item starts blocked, required
+  other:  Item starts ready, required
+}
+relation feeds(Item, Item) contributes support
+feeds = {left, right, later} -> whole
+relation joins(Item, Item) contributes aggregation
+joins = {left, right} -> whole
+relation serves(Item, Item) contributes coverage
+serves = whole -> {left, right}
+
+certificate asked(w: Item) {
+  issuer environment
+  premises request
+  claims node(w), status(w) in {ready, blocked}
+  starts active when present(w)
+}
+certificate able(m: Agent, w: Item) { issuer environment premises request claims assignment(w) is m }
+certificate done(w: Item) { issuer any premises page(w) claims status(w) in {closed, submitted} }
+certificate failed(w: Item) { issuer any premises trouble(w) claims status(w) is rejected, failure(w) }
+certificate twin(w: Item) { issuer monitor premises request claims removal(w) }
+certificate over { issuer monitor premises request claims terminal(stuck) }
+
+update assign(m: Agent, w: Item) operation assign by m { when assignee(w) == none set assignee(w) := m issue able(m, w) }
+update finish(m: Agent, w: Item) operation complete by m {
+  when assignee(w) == m
+  emit page(w)
+  set status(w) := closed
+  issue done(w)
+}
+update fail(m: Agent, w: Item) operation resolve by m { when assignee(w) == m emit trouble(w) set status(w) := rejected issue failed(w) }
+update begin(w: Item) operation create by monitor { when not present(w) create w issue asked(w) }
+update both(m: Agent) operation complete by m {
+  view global
+  when assignee(left) == m
+  for w in {left, right} { emit page(w) set status(w) := closed issue done(w) }
+}
+update unsay(w: Item) operation reopen by monitor { when status(w) == closed set status(w) := ready revoke done(w) issue asked(w) }
+update fold(w: Item) operation exclude by monitor { when marker(w) == none set marker(w) := duplicated issue twin(w) }
+update submit(m: Agent, w: Item) operation submit by m { when assignee(w) == m emit page(w) set status(w) := submitted issue done(w) }
+update tidy(w: Item) operation observe by monitor { when present(page(w)) consume page(w) }
+update rise operation observe by environment { when true set meter.level := meter.level + 1 }
+update halt operation report by monitor { when true report stuck issue over }
+feasible(m: Agent, w: Item) = m != cy
+value(m: Agent, w: Item) = if m == ana then 0.4 else if m == bo then 0.6 else 1
+allow dead_end because "only the first steps matter here"
+"""
+
+
+def rich(folder: Path) -> Small:
+    path = folder / "rich.icore"
+    path.write_text(RICH, encoding="utf-8")
+    loaded = load(path)
+    assert loaded.grounded is not None
+    return Small(loaded, loaded.grounded.tables())

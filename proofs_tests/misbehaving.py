@@ -169,6 +169,13 @@ def endless(head: bytes) -> Behaviour:
     return repeat
 
 
+def flood(connection: socket.socket, request: bytes) -> None:
+    """A body without end, as fast as it goes."""
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        connection.sendall(b" " * 65_536)
+
+
 def cut(body: bytes, missing: int = 7) -> Behaviour:
     """Fewer bytes than announced."""
     return raw(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:-missing])

@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from misbehaving import (
     cut,
     dripping,
     endless,
+    flood,
     gzipped,
     raw,
     reset,
@@ -210,6 +212,7 @@ BAD: dict[str, tuple[Behaviour, str]] = {
     "a refusal": (status(200, b'{"choices": [{"message": {"content": null, "refusal": "no"}}]}'), "the model refused: no"),
     "10 MB": (status(200, completion('{"candidate_index": 0}' + " " * 10_000_000)), "an answer above 1,048,576 bytes"),
     "10 MB in chunks": (chunked(*[b" " * 100_000] * 100), "an answer above 1,048,576 bytes"),
+    "a body without end": (flood, "an answer above 1,048,576 bytes"),
     "a gzip of 20 MB": (gzipped(b" " * 20_000_000), "an answer above 1,048,576 bytes"),
     "no gzip": (status(200, b"plain", Content_Encoding="gzip"), "an answer that is not the gzip it says it is"),
     "br": (status(200, b"x", Content_Encoding="br"), "an answer in an encoding that was not asked for"),
@@ -547,5 +550,14 @@ def test_no_model_speaks_for_the_monitor(paper: Small) -> None:
     assert asker.step("ana", view("ana", [])) == Proposal(), "nothing is offered: nothing is asked"
 
 
-def test_a_gzip_of_the_whole_is_smaller_than_what_it_holds() -> None:
-    assert len(gzip.compress(b" " * 20_000_000)) < 2**20, "else the test of the large gzip tests the other bound"
+def test_a_small_gzip_of_much_does_not_fill_the_memory(asked: View) -> None:
+    packed = gzip.compress(b" " * 40_000_000)
+    assert len(packed) < 2**20, "else the other bound is met first"
+    with serving(status(200, packed, Content_Encoding="gzip")) as server:
+        tracemalloc.start()
+        try:
+            assert asking(server.url, asked).problem == "an answer above 1,048,576 bytes"
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < 10_000_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 
@@ -33,7 +34,8 @@ def test_draws_reach_everything_about_equally_often() -> None:
     assert max(abs(n - 1000) for n in counts.values()) < 150
     assert draw(1, 0) == 0
     assert 0 <= draw(2**600, 5) < 2**600
-    assert draw(2**600, 5) > 2**500, "more blocks than one are read for more than 192 bits"
+    blocks = b"".join(sha256(b"5\x1f%d" % i).digest() for i in range(2))
+    assert draw(2**200, 5) == int.from_bytes(blocks, "big") % 2**200, "201 bits and 64 more do not fit into one block"
     with pytest.raises(ValueError, match="a number below 0"):
         draw(0, 1)
 
@@ -76,6 +78,8 @@ def test_recoveries_are_lawful_candidates_or_none(paper: Small) -> None:
     drawn = {RandomHost(2, Fraction(1)).revise("ana", view("ana", own, round=t)).steps[0].update for t in range(60)}
     assert drawn == lawful
     assert RandomHost(2).revise("ana", view("ana", [c for c in own if not c.enabled])) == Proposal()
+    legal_faults = [replace(c, fault="slip") for c in own if c.enabled]
+    assert RandomHost(2).revise("ana", view("ana", legal_faults)) == Proposal()
 
 
 @pytest.mark.parametrize("rate", [Fraction(-1, 10), Fraction(11, 10)])

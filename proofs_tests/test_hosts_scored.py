@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction as F
 
 import pytest
-from host_packages import Small, diagnosis, schedule_view, small, view
+from host_packages import Small, diagnosis, rich, schedule_view, small, view
 
 from icore_kernel.audit.host import Candidate, Choice, Diagnosis, Finding, Proposal, Step
 from icore_kernel.hosts.features import FEATURES, NAMES, Features, features
@@ -108,6 +108,97 @@ def test_recommendations_by_hand(paper: Small) -> None:
     assert of(paper, state, "assign(bo, right)", feedback=diagnosis("progress"))[at] == 0
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Small:
+    return rich(tmp_path_factory.mktemp("rich"))
+
+
+def named(package: Small, names: tuple[str, ...], candidate: str, feedback: Diagnosis | None = None) -> dict[str, F]:
+    return dict(zip(NAMES, of(package, package.after(*names), candidate, feedback=feedback), strict=True))
+
+
+def test_the_most_capable_of_those_who_are_feasible(many: Small) -> None:
+    """cy would be worth 1 and is in no F_D; of the others bo is worth most, 0.6."""
+    found = named(many, (), "assign(cy, left)")
+    assert (found["own_capability"], found["best_capability"]) == (1, F(6, 10))
+
+
+def test_several_subjects_are_a_share_and_a_mean(many: Small) -> None:
+    """ana has left and nobody right: a half each, and 0.4 for one of the two."""
+    found = named(many, ("assign(ana, left)",), "both(ana)")
+    assert (found["assigned_to_self"], found["unassigned"], found["own_capability"]) == (F(1, 2), F(1, 2), F(2, 10))
+    done = named(many, ("assign(ana, left)", "assign(bo, right)", "finish(bo, right)"), "both(ana)")
+    assert (done["already_complete"], done["assigned_to_self"]) == (F(1, 2), F(1, 2))
+    assert done["duplicate_risk"] == 1, "page(right) is there already"
+
+
+def test_what_another_agent_has_is_a_risk_until_it_is_settled(many: Small) -> None:
+    """both(ana) on work of bo: a half while it is open; none when it has failed, which leaves no page."""
+    assert named(many, ("assign(ana, left)", "assign(bo, right)"), "both(ana)")["duplicate_risk"] == F(1, 2)
+    assert named(many, ("assign(ana, left)", "assign(bo, right)", "fail(bo, right)"), "both(ana)")["duplicate_risk"] == 0
+
+
+def test_prerequisites_that_are_absent_or_off_do_not_count_and_failed_ones_are_not_ready(many: Small) -> None:
+    """left, right and later support whole; only left and right are joined into it."""
+    left, right = ("assign(ana, left)", "finish(ana, left)"), ("assign(bo, right)", "finish(bo, right)")
+
+    def ready(*names: str) -> tuple[F, F]:
+        found = named(many, names, "assign(cy, whole)")
+        return found["prerequisites_ready"], found["aggregate_ready"]
+
+    assert ready(*left) == (0, 0)
+    assert ready(*left, *right) == (1, 1), "later does not exist yet"
+    assert ready(*left, *right, "begin(later)") == (0, 1), "later is open, and is not joined"
+    assert ready(*left, "fold(right)") == (1, 1), "right is off"
+    assert ready(*left, "assign(bo, right)", "fail(bo, right)") == (0, 0), "right has failed, on good evidence"
+    assert named(many, (), "assign(cy, other)")["prerequisites_ready"] == 1, "nothing supports it"
+
+
+def test_what_writes_no_work_speaks_of_what_it_names_or_of_nothing(many: Small) -> None:
+    assert many.candidate("tidy(left)").works == many.candidate("rise").works == ()
+    tidied = named(many, ("assign(ana, left)", "finish(ana, left)"), "tidy(left)")
+    assert (tidied["already_complete"], tidied["own_capability"]) == (1, F(4, 10))
+    assert named(many, (), "rise") == dict(zip(NAMES, (1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0), strict=True))
+
+
+def test_what_has_no_successor_has_no_evidence(many: Small) -> None:
+    """The meter ends at 2: from there it cannot rise, and a diagnosis is not answered either."""
+    state = many.after("rise", "rise")
+    about = diagnosis("progress", Finding("left", "ready", "none", (), ()))
+    found = dict(zip(NAMES, of(many, state, "rise", feedback=about), strict=True))
+    assert (found["evidence_available"], found["audit_recommendation"]) == (0, 0)
+    assert named(many, ("rise",), "rise")["evidence_available"] == 1
+
+
+def test_evidence_for_a_part_of_what_is_asserted(many: Small) -> None:
+    """asked(later) claims that it is there, and that it is ready or blocked: it is open."""
+    assert named(many, (), "begin(later)")["evidence_available"] == F(1, 2)
+
+
+def test_the_end_is_near_by_the_share_of_roots_that_are_settled_or_submitted(many: Small) -> None:
+    """whole and other are the roots."""
+    other = ("assign(ana, other)", "finish(ana, other)")
+    submitted = ("assign(ana, whole)", "submit(ana, whole)")
+    assert [named(many, names, "halt")["terminal_ready"] for names in ((), other, submitted, other + submitted)] == [0, F(1, 2), F(1, 2), 1]
+    assert named(many, (*other, "assign(ana, whole)"), "submit(ana, whole)")["terminal_ready"] == F(1, 2)
+    assert named(many, (*other, "assign(ana, left)"), "submit(ana, left)")["terminal_ready"] == 0, "left is no root"
+    assert named(many, (*other, "assign(ana, whole)"), "finish(ana, whole)")["terminal_ready"] == 0, "complete is no end"
+    assert named(many, ("fold(whole)", *other), "halt")["terminal_ready"] == 1, "of the roots that are left"
+    assert named(many, ("fold(whole)", "fold(other)"), "halt")["terminal_ready"] == 0
+
+
+def test_what_is_not_asserted_any_more_needs_no_evidence_and_who_had_it_is_no_alternative(many: Small) -> None:
+    begun = many.after("assign(ana, left)")
+    at = NAMES.index("audit_recommendation")
+    failed = diagnosis("evidence", Finding("left", "rejected", "ana", ("failure(left): failed(left) is absent",), ()))
+    assert of(many, begun, "finish(ana, left)", feedback=failed)[at] == 1
+    unknown = diagnosis("evidence", Finding("elsewhere", "open", "none", (), ()))
+    assert of(many, begun, "finish(ana, left)", feedback=unknown)[at] == 0
+    held = diagnosis("assignment", Finding("left", "ready", "ana", (), (("ana", F(4, 10)),)))
+    assert of(many, begun, "finish(ana, left)", feedback=held)[at] == 0
+    assert of(many, many.after(), "assign(ana, left)", feedback=held)[at] == 1
+
+
 def test_every_feature_is_between_zero_and_one_and_the_kept_object_agrees(paper: Small) -> None:
     kept = Features(paper.tables, paper.system)
     seen = 0
@@ -188,6 +279,11 @@ def test_a_diagnosis_is_answered_by_what_writes_its_component(paper: Small) -> N
         return ScoredHost().revise("ana", view("ana", offered, feedback=feedback, features=found))
 
     assert revised(candidates) == Proposal((Step("assign(bo, right)"),))
+    plain = diagnosis("progress", Finding("whole", "blocked", "none", (), ()))
+    bare = {c.number: features(paper.tables, paper.system, state, c) for c in candidates}
+    stalled = ScoredHost().revise("ana", view("ana", candidates, feedback=plain, features=bare))
+    assert stalled == Proposal((Step("assign(ana, whole)"),)), "assign(ana, left) scores more, and writes nothing that is diagnosed"
     elsewhere = tuple(c for c in candidates if "right" not in c.works)
     assert revised(elsewhere) == Proposal((Step("assign(ana, left)"),)), "nothing answers: the best there is"
-    assert revised(tuple(c for c in candidates if not c.enabled)) == Proposal()
+    faulty = tuple(replace(c, fault="slip") for c in candidates)
+    assert revised(tuple(c for c in candidates if not c.enabled)) == revised(faulty) == Proposal()

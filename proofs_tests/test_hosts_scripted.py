@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,19 @@ def test_a_fault_is_expected_to_be_what_it_is_a_fault_of(paper: Small) -> None:
     host = ScriptedHost(read_lines("finish.careless(bo, right)", system=paper.system))
     assert host.schedule(0, enabled, schedule_view(attempts)) == Choice("bo", paper.candidate("finish(bo, right)"))
     assert host.step("bo", view("bo", enabled)) == Proposal((Step("finish.careless(bo, right)"),))
+
+
+def test_where_that_is_not_enabled_the_agents_own_work_is_expected(paper: Small) -> None:
+    """The attempt finish(bo, whole) is refused by `requires`; of bo's enabled updates none writes whole, then any is expected."""
+    state = paper.after("assign(bo, whole)", "assign(bo, right)")
+    enabled = tuple(c for c in paper.candidates(state) if c.enabled)
+    attempts = tuple(c for c in paper.candidates(state) if not c.enabled)
+    host = ScriptedHost(read_lines("finish(bo, whole)", system=paper.system))
+    assert host.schedule(0, enabled, schedule_view(attempts)) == Choice("bo", paper.candidate("assign(bo, left)"))
+    host = ScriptedHost(read_lines("finish.careless(bo, right)", system=paper.system))
+    others = tuple(c for c in enabled if c.update != "finish(bo, right)")
+    also = replace(paper.candidate("assign(bo, right)"), number=99)
+    assert host.schedule(0, (*others, also), schedule_view(attempts)) == Choice("bo", also), "the same agent and the same work"
 
 
 def test_an_agent_that_is_named_proposes_what_is_anothers(paper: Small) -> None:

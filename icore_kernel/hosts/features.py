@@ -89,7 +89,7 @@ class Features:
         duplicates = share(lambda q: bool(actor) and not now[q].settled and now[q].assignee not in ("none", actor))
         return (
             Fraction(candidate.enabled),
-            share(lambda q: bool(actor) and now[q].assignee == actor),
+            share(lambda q: now[q].assignee == actor),
             share(lambda q: now[q].assignee == "none"),
             share(lambda q: all(now[p].ready for p in self._related(state, "support", q))) if subjects else _ONE,
             share(lambda q: bool(parts[q]) and all(now[p].ready for p in parts[q])),
@@ -138,7 +138,7 @@ class Features:
             if what in relation.contributes:
                 changing = {(left, right): state[field.index] for left, right, field in relation.changing}
                 pairs = dict.fromkeys(relation.facts, 1) | changing
-                found.update((left, None) for (left, right), holds in pairs.items() if holds and right == q and left != q)
+                found.update((left, None) for (left, right), holds in pairs.items() if holds and right == q)
         return [p for p in found if p in now and now[p].present and not now[p].off]
 
     def _present(self, artifact: str, state: State) -> bool:
@@ -161,10 +161,9 @@ class Features:
         after = list(state)
         for write, value in zip(update.writes, written, strict=True):
             after[write.field.index] = int(value)
-        inside = all(w.field.domain.lo <= value <= w.field.domain.hi for w, value in zip(update.writes, written, strict=True))
         established = [name for (name, _), true in zip(footprint.established, told, strict=False) if true]
         emitted = [name for (name, _), true in zip(footprint.emitted, told[len(footprint.established) :], strict=True) if true]
-        return (tuple(after) if values[0] and inside else None), established, emitted
+        return (tuple(after) if values[0] else None), established, emitted
 
     def _compiled(self, terms: Iterable[Term], key: tuple[str, ...]) -> Compiled:
         if key not in self._judged:
