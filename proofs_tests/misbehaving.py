@@ -144,8 +144,8 @@ def close(connection: socket.socket, request: bytes) -> None:
     """Closes without a word."""
 
 
-def dripping(body: bytes, headers_too: bool = False) -> Behaviour:
-    """A byte every 50 ms: no single read takes long."""
+def dripping(body: bytes, headers_too: bool = False, dripped: list[bytes] | None = None) -> Behaviour:
+    """A byte every 50 ms: no single read takes long. `dripped` gets each byte that could be sent."""
 
     def drip(connection: socket.socket, request: bytes) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
@@ -153,6 +153,8 @@ def dripping(body: bytes, headers_too: bool = False) -> Behaviour:
             connection.sendall(head)
         for byte in (head if headers_too else b"") + body:
             connection.sendall(bytes([byte]))
+            if dripped is not None:
+                dripped.append(bytes([byte]))
             time.sleep(0.05)
 
     return drip

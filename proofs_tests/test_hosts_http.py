@@ -375,9 +375,14 @@ def test_tls_with_a_certificate_that_is_known_and_one_that_is_not(asked: View, t
     assert (unknown.steps, unknown.problem) == ((), "the server's certificate is not accepted")
     assert len(unknown.outside["attempts"]) == 1
     assert (known.steps, known.problem) == ((Step("finish(ana, left)"),), "")
-    with serving(dripping(completion('{"candidate_index": 0}')), context=context) as server:
+    with serving(status(401), status(307, Location="http://127.0.0.1:1/"), context=context) as server:
+        assert [asking(server.url, asked).problem for _ in range(2)] == ["HTTP 401", "HTTP 307: redirects are not followed"]
+    dripped: list[bytes] = []
+    body = completion('{"candidate_index": 0}')
+    with serving(dripping(body, dripped=dripped), context=context) as server:
         slow = asking(server.url, asked, retries=0, **SHORT)
     assert (slow.steps, slow.problem) == ((), "no whole answer within 0.75 seconds")
+    assert len(dripped) < len(body), "the connection is ended, not waited for"
 
 
 # ---- accounting -----------------------------------------------------------------------------------------------------------------
