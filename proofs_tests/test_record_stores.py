@@ -424,6 +424,12 @@ def test_another_database_is_left_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == content
 
 
+def test_a_database_is_in_wal_mode(tmp_path: Path) -> None:
+    """Bytes 18 and 19 of the header: 2 is WAL, in which a kill leaves whole entries."""
+    in_parts(tmp_path / "run.db", 1)
+    assert (tmp_path / "run.db").read_bytes()[18:20] == b"\2\2"
+
+
 def test_rows_changed_behind_its_back_are_found(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     in_parts(path, 5)

@@ -153,7 +153,8 @@ def test_a_changed_byte_of_a_database_is_found_or_changes_no_entry(tmp_path: Pat
         seal(store)
     lines, text = list(read_lines(path)), path.read_bytes()
     found = 0
-    for at in range(0, len(text), 5 if NIGHTLY else 59):
+    # The end of the first page has the text of the schema: damaged, SQLite says things that are no text.
+    for at in {*range(0, len(text), 5 if NIGHTLY else 59), *range(4_010, 4_096, 1 if NIGHTLY else 3)}:
         for flip in (0xFF, 0x01):
             path.write_bytes(text[:at] + bytes([text[at] ^ flip]) + text[at + 1 :])
             try:
@@ -227,7 +228,6 @@ def test_an_entry_after_the_seal_is_refused_even_where_it_follows_in_the_chain()
     ("change", "says"),
     [
         ({"count": 2}, "about other entries"),
-        ({"count": True}, "about other entries"),
         ({"head": "0" * 64}, "about other entries"),
         ({"algorithm": "ed25519"}, "together, or none"),
         ({"key": "0" * 64}, "together, or none"),
@@ -246,3 +246,13 @@ def test_a_seal_that_is_none_is_refused(change: dict[str, object], says: str) ->
     assert chain.seal is None
     chain.add(lines[-1])
     assert chain.seal is not None
+
+
+def test_true_is_not_the_number_one() -> None:
+    lines = sealed_lines(SMALL[:1])
+    chain = Chain()
+    chain.add(lines[0])
+    body = {"algorithm": None, "count": True, "head": chain.head, "key": None, "signature": None}
+    with pytest.raises(CanonicalError, match="about other entries"):
+        chain.add(make(1, chain.head, "seal", body)[1])
+    chain.add(lines[1])
