@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from fractions import Fraction
-from itertools import chain
+from itertools import accumulate, chain
 from math import prod
 from time import perf_counter
 from typing import IO, TYPE_CHECKING
@@ -51,6 +51,9 @@ _TURN = 0.05
 
 _FEW = 4096
 """So many candidates for an initial state are looked at one by one."""
+
+_PLAIN = 2000
+"""The step graph of so few states is walked in plain Python, without NumPy's start-up."""
 
 _WIDE = 6 * _kernel.BLOCK
 """A level of fewer states is not worth a second thread."""
@@ -347,9 +350,14 @@ class NativeSearch:
             yield Fraction(num, den), state
 
     def _graph(self) -> StepGraph:
+        counts, updates, targets = _kernel.edges(self.search)
+        if len(counts) <= 4 * _PLAIN:
+            update, target = array("i"), array("i")
+            update.frombytes(updates)
+            target.frombytes(targets)
+            return StepGraph(array("q", accumulate(memoryview(counts).cast("I"), initial=0)), update, target)
         import numpy as np
 
-        counts, updates, targets = _kernel.edges(self.search)
         start = np.zeros(len(counts) // 4 + 1, dtype=np.int64)
         np.cumsum(np.frombuffer(counts, dtype=np.uint32), out=start[1:])
         return StepGraph(start, np.frombuffer(updates, dtype=np.int32), np.frombuffer(targets, dtype=np.int32))

@@ -45,19 +45,23 @@ def without_stutters(graph: StepGraph) -> tuple[Rows, Rows, Rows]:
         start, update, target = rows_of_kernel(graph.start, graph.update, graph.target)
         rows = np.empty_like(start), np.empty_like(update), np.empty_like(target)
         left = kernel.productive(start, update, target, *rows)
-        return (start, update, target) if left == len(target) else (rows[0], rows[1][:left].copy(), rows[2][:left].copy())
+        if left == len(target):
+            return start, update, target
+        # What is cut off is given back only where it is much: a copy takes as long as the pass.
+        kept = [row[:left] if left > len(target) // 2 else row[:left].copy() for row in rows[1:]]
+        return rows[0], kept[0], kept[1]
     start, update, target = (np.asarray(row) for row in (graph.start, graph.update, graph.target))
-    kept: list[Rows] = []
+    moving: list[Rows] = []
     degrees: list[Rows] = []
     some = False
     for begin, _, _, source, to in edges_of(start, target):
         moves = to != source
-        kept.append(moves)
+        moving.append(moves)
         some = some or not moves.all()
         degrees.append(np.bincount(source[moves] - begin, minlength=min(CHUNK, len(start) - 1 - begin)))
     if not some:
         return start, update, target
-    mask = np.concatenate(kept)
+    mask = np.concatenate(moving)
     counts = np.concatenate([np.zeros(1, dtype=np.int64), *degrees])
     return np.cumsum(counts), update[mask], target[mask]
 

@@ -16,7 +16,7 @@ _AUDITED = Audited()
 SMALL = 2000
 """Up to this many states plain Python is faster than NumPy's start-up and its many small arrays."""
 
-SMALL_FOR_KERNEL = 500
+SMALL_FOR_KERNEL = 200
 """The same beside the C kernel, which needs some hundredths of a second to begin."""
 
 

@@ -56,8 +56,7 @@ void judge_pending(Search *search)
     run_program(judge, search->pending_words, k, count, NULL, 0);
     const Plane *feasible = &judge->planes[judge->kept[0]];
     for (int row = 0; row < count && going_on(search); row++) {
-        if (row + PREFETCH < count && !mostly_refused(search, move_of(&search->pending[row + PREFETCH])))
-            expect_slot(store, search->pending[row + PREFETCH].hash);
+        if (row + PREFETCH < count && search->pending[row + PREFETCH].hash) expect_slot(store, search->pending[row + PREFETCH].hash);
         const Candidate *own = &search->pending[row];
         const Move *move = &search->moves[move_of(own)];
         const bool fine = plane_bit(feasible, row);
@@ -70,14 +69,15 @@ void judge_pending(Search *search)
             if (move->kind != ENVIRONMENT) continue;
         }
         const uint64_t *words = search->pending_words + (size_t)row * (size_t)k;
+        const uint64_t hash = own->hash ? own->hash : hash_of(words, k);
         uint32_t slot = 0;
-        uint32_t target = find_state(store, words, k, own->hash, &slot);
+        uint32_t target = find_state(store, words, k, hash, &slot);
         if (target == NOWHERE) {
             if (search->replaying) continue;
-            target = admit(search, words, k, own->hash, slot, search->block.numbers[row_of(own)], !fine);
+            target = admit(search, words, k, hash, slot, search->block.numbers[row_of(own)], !fine);
             if (target == NOWHERE) return;
         }
-        note_recent(search, k, words, own->hash, target);
+        note_recent(search, k, words, hash, target);
         commit(search, own, target);
     }
 }

@@ -52,7 +52,8 @@ typedef struct {
     uint64_t productive[LANES];
 } Block;
 
-/* A successor of a row by a move; `edge` is its place in block_edges; `known` its number where it was met lately, or NOWHERE. */
+/* A successor of a row by a move; `edge` is its place in block_edges; `known` its number where it was met lately, or NOWHERE; `hash` 0
+ * where it is to be judged before it is looked up (so is, while there is judging, a state whose hash is 0: that costs time, no more). */
 typedef struct {
     uint64_t hash;
     uint32_t edge, known;

@@ -44,14 +44,13 @@ ALWAYS void resolve_ahead(Search *search, const int k)
     const Candidate *ahead = search->ahead;
     search->ahead_count = 0;
     for (int place = 0; place < PREFETCH && place < count; place++)
-        if (ahead[place].known == NOWHERE && !mostly_refused(search, move_of(&ahead[place]))) expect_state(store, k, ahead[place].hash);
+        if (ahead[place].known == NOWHERE && ahead[place].hash) expect_state(store, k, ahead[place].hash);
     for (int place = 0; place < count; place++) {
         const Candidate *own = &ahead[place];
-        if (place + PREFETCH < count && own[PREFETCH].known == NOWHERE && !mostly_refused(search, move_of(&own[PREFETCH])))
-            expect_state(store, k, own[PREFETCH].hash);
+        if (place + PREFETCH < count && own[PREFETCH].known == NOWHERE && own[PREFETCH].hash) expect_state(store, k, own[PREFETCH].hash);
         const uint64_t *words = search->ahead_words + (size_t)place * (size_t)k;
         uint32_t slot = 0, target = own->known;
-        if (target == NOWHERE && !(search->judging && mostly_refused(search, move_of(own)))) {
+        if (target == NOWHERE && (own->hash || !search->judging)) {
             target = find_state(store, words, k, own->hash, &slot);
             if (target != NOWHERE) note_recent(search, k, words, own->hash, target);
         }
@@ -88,15 +87,18 @@ ALWAYS void step_ahead(Search *search, const int k, int row, int number, uint32_
         const Value *value = &search->values[place];
         words[value->word] |= (uint64_t)plane_bit(&expand->planes[expand->kept[value->output]], row) << value->bit;
     }
-    const uint64_t hash = hash_of(words, k);
-    const uint64_t *recent = recent_of(search, k, hash);
+    uint64_t hash = 0; /* of what is mostly refused: not needed before it is judged */
     uint32_t known = NOWHERE;
     if (same_words(words, source, k))
         known = search->block.numbers[row];
-    else if (same_words(words, recent, k))
-        known = (uint32_t)recent[k];
-    else if (!mostly_refused(search, number))
-        expect_slot(&search->store, hash);
+    else if (!(search->judging && mostly_refused(search, number))) {
+        hash = hash_of(words, k);
+        const uint64_t *recent = recent_of(search, k, hash);
+        if (same_words(words, recent, k))
+            known = (uint32_t)recent[k];
+        else
+            expect_slot(&search->store, hash);
+    }
     search->ahead[search->ahead_count++] = (Candidate){hash, edge, known, (uint32_t)number * BLOCK + (uint32_t)row};
 }
 
@@ -135,6 +137,8 @@ static void take_all_steps(Search *search, bool edges)
     case 4: take_steps(search, 4, edges); break;
     case 5: take_steps(search, 5, edges); break;
     case 6: take_steps(search, 6, edges); break;
+    case 7: take_steps(search, 7, edges); break;
+    case 8: take_steps(search, 8, edges); break;
     default: take_steps(search, search->k, edges); break;
     }
 }
