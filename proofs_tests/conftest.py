@@ -76,6 +76,9 @@ NIGHTLY_ONLY = (
     "test_partial_order.py::test_examples_have_the_same_verdicts_under_every_reduction[compatible_merge]",
 )
 NIGHTLY_FAMILIES = (
+    "test_audit_repair.py::test_the_naive_search_finds_the_same_in_a_hundred_states[",
+    "test_audit_repair.py::test_plans_by_anybody_are_as_short_as_the_naive_search_says_everywhere[",
+    "test_audit_repair.py::test_many_runs_with_faults_are_repaired[",
     "test_audit_runs.py::test_every_state_of_many_runs_is_one_that_check_explores[",
     "test_audit_runs.py::test_proposition_5_on_two_thousand_runs[",
     "test_export.py::test_a_peer_finds_the_states_of_a_package[",  # each compiles a model; the closed forms are asked of peers always
