@@ -6,10 +6,10 @@ from setuptools import Extension, find_packages, setup
 
 SOURCES = (
     "forks", "graph", "judging", "looking", "module", "module_found", "module_graph",
-    "module_kept", "module_tables", "plain", "planes", "reach", "search", "steps",
+    "module_kept", "module_tables", "plain", "plain_threads", "planes", "reach", "search", "steps",
     "store",
 )  # fmt: skip
-HEADERS = ("forks", "graph", "module", "planes", "reach", "search", "store")
+HEADERS = ("forks", "graph", "module", "plain", "planes", "reach", "search", "store")
 FOLDER = "icore_kernel/explore/csrc"
 
 # Optional: where there is no compiler, or it fails, the installation succeeds without the kernel and searches are done in NumPy.

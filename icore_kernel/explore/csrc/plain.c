@@ -3,66 +3,18 @@
  * On two threads one makes the batches of the blocks to come while the other puts them into the store, in their order: a level's
  * states are all there when it begins, and what a block comes to does not depend on what is found meanwhile. So the result is the
  * same on one thread, where each batch is put in as soon as it is full. */
-#include "search.h"
+#include "plain.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#if !defined(_WIN32)
-#include <pthread.h>
-#define THREADS
-#endif
-
 #define ALWAYS static inline __attribute__((always_inline))
 
-enum { BATCH = 512, RING = 32, PREFETCH = 16, RECENT_BYTES = 1 << 18, MOST_NUMBERS = 1 << 15 };
-
-typedef struct {
-    uint64_t hash;
-    uint32_t parent;
-} Arrival;
-
-/* Successors on their way to the store; after the last ones of a block, what is counted when that block is done. */
-typedef struct {
-    int count;
-    bool last;
-    uint32_t next; /* the block's end, when it is the last */
-    Arrival *arrivals;
-    uint64_t *words;
-    Tally tally;
-    int64_t *counts, *firsts; /* of EXPAND */
-} Batch;
-
-/* Makes batches. `expand` and `tally` are its own where there are two threads. */
-typedef struct {
-    Search *search;
-    Program *expand;
-    Tally *tally;
-    Batch *batch;
-    uint32_t next;
-    int64_t blocks;
-    bool stopped;
-} Maker;
-
-struct Plain {
-    uint64_t *enabled; /* BLOCK rows */
-    uint64_t *recent; /* states that are in the store or on their way, by hash; at first the first initial state everywhere */
-    uint64_t recent_mask;
-    bool recent_there;
-    Batch batches[RING];
-    Program expand;
-    Tally tally;
-#ifdef THREADS
-    pthread_mutex_t lock;
-    pthread_cond_t more, room;
-    uint64_t made, taken;
-    bool more_wanted, room_wanted, made_all, stop;
-#endif
-};
+enum { PREFETCH = 16, RECENT_BYTES = 1 << 18 };
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
 
-static bool make_batch(const Search *search, Batch *batch, bool counts)
+bool make_batch(const Search *search, Batch *batch, bool counts)
 {
     batch->arrivals = malloc(BATCH * sizeof *batch->arrivals);
     batch->words = malloc(BATCH * (size_t)search->k * sizeof *batch->words);
@@ -76,7 +28,7 @@ static bool make_batch(const Search *search, Batch *batch, bool counts)
     return batch->arrivals && batch->words;
 }
 
-static void free_batch(Batch *batch)
+void free_batch(Batch *batch)
 {
     free(batch->arrivals);
     free(batch->words);
@@ -118,6 +70,12 @@ ALWAYS void put_batch(Search *search, const Batch *batch, const int k, const boo
     Store *store = &search->store;
     const Arrival *arrivals = batch->arrivals;
     const int count = batch->count;
+    for (int place = 0; !expected && place < 2 * PREFETCH && place < count; place++) {
+        if (keyed)
+            expect_key(store, arrivals[place].hash);
+        else
+            expect_slot(store, arrivals[place].hash);
+    }
     for (int place = 0; place < count; place++) {
         if (!expected && place + 2 * PREFETCH < count) {
             if (keyed)
@@ -134,8 +92,7 @@ ALWAYS void put_batch(Search *search, const Batch *batch, const int k, const boo
     }
 }
 
-/* `expected`: its slots are asked for already. */
-static void put(Search *search, const Batch *batch, bool expected)
+void put_plain(Search *search, const Batch *batch, bool expected)
 {
     switch (search->store.keyed ? 0 : search->k) {
     case 0: put_batch(search, batch, 1, true, expected); break;
@@ -223,7 +180,7 @@ static void note_block(Maker *maker, int count, const Tally *tally)
     maker->next += (uint32_t)count;
 }
 
-static void make_block(Maker *maker)
+void make_block(Maker *maker)
 {
     const Search *search = maker->search;
     const int k = search->k, count = block_ahead(search, maker->next);
@@ -254,169 +211,18 @@ static void make_recent(const Search *search)
     plain->recent_there = true;
 }
 
-/* ---- two threads ------------------------------------------------------------------------------------------------- */
-
-#ifdef THREADS
-static void copy_tally(const Search *search, Tally *to, const Tally *from)
-{
-    int64_t *committed = to->committed;
-    memcpy(committed, from->committed, (size_t)search->update_count * sizeof *committed);
-    *to = *from;
-    to->committed = committed;
-}
-
-static void copy_counts(const Program *expand, int64_t *counts, int64_t *firsts)
-{
-    memcpy(counts, expand->counts, (size_t)expand->counters * sizeof *counts);
-    memcpy(firsts, expand->firsts, (size_t)expand->counters * sizeof *firsts);
-}
-
-/* Give the batch over, and take the next one that is empty; `stopped` when none is wanted any more. */
-static void publish(Maker *maker)
-{
-    Plain *plain = maker->search->plain;
-    pthread_mutex_lock(&plain->lock);
-    plain->made++;
-    if (plain->more_wanted && plain->made - plain->taken >= RING / 2) pthread_cond_signal(&plain->more);
-    while (!plain->stop && plain->made - plain->taken >= RING) {
-        plain->room_wanted = true;
-        if (plain->more_wanted) pthread_cond_signal(&plain->more);
-        pthread_cond_wait(&plain->room, &plain->lock);
-        plain->room_wanted = false;
-    }
-    maker->stopped = plain->stop;
-    pthread_mutex_unlock(&plain->lock);
-    maker->batch = &plain->batches[plain->made % RING];
-    maker->batch->count = 0;
-}
-
-static void *make_blocks(void *own)
-{
-    Maker *maker = own;
-    Plain *plain = maker->search->plain;
-    for (; maker->blocks > 0 && maker->next < maker->search->level_end && !maker->stopped; maker->blocks--) make_block(maker);
-    pthread_mutex_lock(&plain->lock);
-    plain->made_all = true;
-    pthread_cond_signal(&plain->more);
-    pthread_mutex_unlock(&plain->lock);
-    return NULL;
-}
-
-/* The next batch; NULL when all are taken. */
-static const Batch *await(Plain *plain)
-{
-    const Batch *found = NULL;
-    pthread_mutex_lock(&plain->lock);
-    while (plain->made == plain->taken && !plain->made_all) {
-        plain->more_wanted = true;
-        pthread_cond_wait(&plain->more, &plain->lock);
-        plain->more_wanted = false;
-    }
-    if (plain->made != plain->taken) found = &plain->batches[plain->taken % RING];
-    pthread_mutex_unlock(&plain->lock);
-    return found;
-}
-
-static void give_back(Plain *plain, bool stop)
-{
-    pthread_mutex_lock(&plain->lock);
-    plain->taken++;
-    plain->stop = stop;
-    if (plain->room_wanted && (stop || plain->made - plain->taken <= RING / 2)) pthread_cond_signal(&plain->room);
-    pthread_mutex_unlock(&plain->lock);
-}
-
-/* When a block fails, EXPAND has counted it, and nothing else has: as on one thread. */
-static void take_batches(Search *search)
-{
-    Plain *plain = search->plain;
-    Program *expand = &search->programs[EXPAND];
-    const Batch *batch;
-    while ((batch = await(plain))) {
-        if (search->status == MORE) put(search, batch, false);
-        bool stop = false;
-        if (batch->last) {
-            memcpy(expand->counts, batch->counts, (size_t)expand->counters * sizeof *batch->counts);
-            memcpy(expand->firsts, batch->firsts, (size_t)expand->counters * sizeof *batch->firsts);
-            if (search->status == MORE) {
-                copy_tally(search, &search->tally, &batch->tally);
-                search->next = batch->next;
-                search_look(search, search->next == search->level_end);
-            }
-            stop = search->status != MORE;
-        }
-        give_back(plain, stop);
-        if (stop) return;
-    }
-}
-
-/* Room for what the second thread needs, when it is first wanted. */
-static bool two_threads(Search *search)
-{
-    Plain *plain = search->plain;
-    const size_t counters = (size_t)search->programs[EXPAND].counters + 1, updates = (size_t)search->update_count + 1;
-    if (counters + updates > MOST_NUMBERS) return false;
-    if (plain->tally.committed) return true;
-    for (int place = 0; place < RING; place++) {
-        free_batch(&plain->batches[place]);
-        memset(&plain->batches[place], 0, sizeof plain->batches[place]);
-        if (!make_batch(search, &plain->batches[place], true)) return false;
-    }
-    plain->expand.counts = malloc(counters * sizeof *plain->expand.counts);
-    plain->expand.firsts = malloc(counters * sizeof *plain->expand.firsts);
-    plain->tally.committed = malloc(updates * sizeof *plain->tally.committed);
-    return plain->expand.counts && plain->expand.firsts && plain->tally.committed;
-}
-
-/* False: no thread, and nothing is done. */
-static bool advance_on_two(Search *search, int64_t blocks)
-{
-    Plain *plain = search->plain;
-    if (!two_threads(search)) return false;
-    int64_t *counts = plain->expand.counts, *firsts = plain->expand.firsts;
-    plain->expand = search->programs[EXPAND];
-    plain->expand.counts = counts;
-    plain->expand.firsts = firsts;
-    copy_counts(&search->programs[EXPAND], counts, firsts);
-    copy_tally(search, &plain->tally, &search->tally);
-    Maker maker = {search, &plain->expand, &plain->tally, &plain->batches[0], search->next, blocks, false};
-    maker.batch->count = 0;
-    plain->made = plain->taken = 0;
-    plain->more_wanted = plain->room_wanted = plain->made_all = plain->stop = false;
-    pthread_mutex_init(&plain->lock, NULL);
-    pthread_cond_init(&plain->more, NULL);
-    pthread_cond_init(&plain->room, NULL);
-    pthread_t thread;
-    const bool begun = !pthread_create(&thread, NULL, make_blocks, &maker);
-    if (begun) {
-        take_batches(search);
-        pthread_join(thread, NULL);
-    }
-    pthread_cond_destroy(&plain->more);
-    pthread_cond_destroy(&plain->room);
-    pthread_mutex_destroy(&plain->lock);
-    return begun;
-}
-#endif
-
 static void hand_over(Maker *maker, bool last)
 {
     Search *search = maker->search;
     Batch *batch = maker->batch;
     if (in_turn(maker)) {
-        put(search, batch, true);
+        put_plain(search, batch, true);
         batch->count = 0;
         maker->stopped = search->status != MORE;
         return;
     }
 #ifdef THREADS
-    batch->last = last;
-    batch->next = maker->next;
-    if (last) {
-        copy_tally(search, &batch->tally, maker->tally);
-        copy_counts(maker->expand, batch->counts, batch->firsts);
-    }
-    publish(maker);
+    publish(maker, last);
 #else
     (void)last;
 #endif
