@@ -170,6 +170,13 @@ def test_what_has_no_successor_has_no_evidence(many: Small) -> None:
     assert named(many, ("rise",), "rise")["evidence_available"] == 1
 
 
+def test_what_is_named_and_not_written_is_no_subject(many: Small) -> None:
+    """As `doom(p)` names failed work and writes what waits for it: whole, which is not ready, and not left, which rests on nothing."""
+    candidate = replace(many.candidate("assign(cy, left)"), works=("whole",))
+    found = dict(zip(NAMES, features(many.tables, many.system, many.after(), candidate), strict=True))
+    assert found["prerequisites_ready"] == 0
+
+
 def test_evidence_for_a_part_of_what_is_asserted(many: Small) -> None:
     """asked(later) claims that it is there, and that it is ready or blocked: it is open."""
     assert named(many, (), "begin(later)")["evidence_available"] == F(1, 2)
