@@ -83,11 +83,13 @@ def test_a_cut_record_is_never_called_sealed(tmp_path: Path) -> None:
     text = b"".join(lines)
     path = tmp_path / "run.jsonl"
     for cut in range(len(text)):
-        path.write_bytes(text[:cut])
-        found = verify(path, checks=())
         whole = sum(cut >= len(b"".join(lines[:n])) for n in range(1, len(lines) + 1))
-        assert (found.exit_status, found.chain.count) == (3, whole), cut
-        assert not found.problems
+        report = check_chain(lines_of(text[:cut]))
+        assert (report.sealed, report.broken, report.count) == (False, None, whole), cut
+        if NIGHTLY or cut % 9 == 0:
+            path.write_bytes(text[:cut])
+            found = verify(path, checks=())
+            assert (found.exit_status, found.chain, found.problems) == (3, report, ()), cut
     path.write_bytes(text)
     assert verify(path, checks=()).exit_status == 0
 
