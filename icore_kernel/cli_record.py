@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import assert_never
 
 import click
 
-from icore_kernel.record.entry import RecordError
-from icore_kernel.record.verify import Signature, Verified, verify
+from icore_kernel.record import verify as verification
+from icore_kernel.record.entry import Entry, RecordError
+from icore_kernel.record.verify import Check, Signature, Verified, verify
 from icore_kernel.report import paint
 from icore_kernel.report.layout import Line, Part, Piece, line, number
 from icore_kernel.verdict import ExitStatus
@@ -25,7 +26,7 @@ def verify_record(target: str, key: str | None, as_json: bool) -> ExitStatus:
     """Verify, print as asked, and return 0 intact and sealed, 3 intact but not sealed, 1 broken, 2 no record."""
     try:
         trusted = None if key is None else _public(key)
-        found = verify(target, trusted)
+        found = verify(target, trusted, checks())
     except RecordError as wrong:
         return _wrong(wrong)
     if as_json:
@@ -35,6 +36,18 @@ def verify_record(target: str, key: str | None, as_json: bool) -> ExitStatus:
     else:
         paint.write(verified_lines(found), sys.stdout)
     return ExitStatus(found.exit_status)
+
+
+def checks() -> tuple[tuple[str, Check], ...]:
+    """What is checked of the entries: definition 7 from the record alone, and everything by the package in it."""
+    standing = verification.standing_checks()
+    return (*standing, ("replay", _replayed)) if standing else ()
+
+
+def _replayed(entries: Iterable[Entry]) -> list[str]:
+    from icore_kernel.audit.replay import check
+
+    return check(entries)
 
 
 def _public(given: str) -> str:

@@ -1,4 +1,4 @@
-"""The commands about runs: `icore audit`. Only click is imported at start; `cli.py` adds them to the group."""
+"""The commands about runs: `icore audit` and `icore replay`. Only click is imported at start; `cli.py` adds them to the group."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 
 
 _path = click.Path(path_type=Path)
+_format = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="What to print.")
 
 
 @click.command()
@@ -106,4 +107,19 @@ def audit(
     )
 
 
-COMMANDS = (audit,)
+@click.command()
+@click.argument("record", metavar="RECORD")
+@click.option("--to", metavar="SEQ", type=click.IntRange(min=0), help="Stop after entry SEQ and print the state that it leads to.")
+@click.option("--solver", is_flag=True, help="Decide every commit by Z3 again too, and not by evaluation alone.")
+@_format
+def replay(record: str, to: int | None, solver: bool, form: str) -> int:
+    """Go through RECORD with the package in it: rebuild every state, judge every commit, refusal and report again.
+
+    Exit status: 0 every entry agrees, 1 one differs (the first is named).
+    """
+    from icore_kernel.cli_replay import guarded, replay_record
+
+    return guarded(lambda: replay_record(record, to, solver, form == "json"))
+
+
+COMMANDS = (audit, replay)

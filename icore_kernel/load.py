@@ -72,37 +72,53 @@ def read_module(file: Path) -> Module:
         text = read_source(file)
     except LanguageError as wrong:
         raise InputError(wrong.mistakes, wrong.text) from wrong
-    parsed = parse_text(text, str(file))
-    if parsed.module is None or parsed.mistakes:
-        raise InputError(parsed.mistakes, text)
-    return parsed.module
+    return parse_module(text, str(file))
 
 
-def load(
-    path: str | Path, *, settings: Mapping[str, str] | None = None, theory: Path | None = None, goal: str | None = None
-) -> Loaded:
+def load(path: str | Path, *, settings: Mapping[str, str] | None = None, theory: Path | None = None, goal: str | None = None) -> Loaded:
     """Read, check and ground a package. `settings` are its parameters by name; `theory` a folder to use instead of spec/; `goal`
     the text of a formula with the package's names, which becomes the last of the system's properties, called GOAL.
 
     Raises InputError for a wrong declaration, UsageError for a wrong setting, OSError where a file cannot be read.
     """
-    from icore_dsl.check import check, check_theory
-    from icore_kernel.ground.assemble import ground
-    from icore_kernel.ground.values import GroundingError, WrittenTwice
-
     file = Path(path)
-    given = dict(settings or {})
-    for name, text in given.items():
-        if len(text) > MAX_DIGITS:
-            raise UsageError(f"--set {name}: a value of {len(text):,} characters; at most {MAX_DIGITS:,} are read")
     package = read_module(file)
     modules = load_theory(theory)
-    if theory is not None:
-        _refuse(check_theory(modules), {m.file: m.text for m in modules})
     libraries = _libraries(file, package)
     if goal is not None:
         libraries[GOAL] = asked = _goal(goal)
         package = replace(package, decls=(*package.decls, ImportDecl(GOAL, asked.span)))
+    return assemble(file, package, modules, libraries, settings or {}, own_theory=theory is not None)
+
+
+def parse_module(text: str, name: str) -> Module:
+    """A module from its text, called `name` in messages. Raises InputError for its mistakes."""
+    parsed = parse_text(text, name)
+    if parsed.module is None or parsed.mistakes:
+        raise InputError(parsed.mistakes, text)
+    return parsed.module
+
+
+def assemble(
+    file: Path,
+    package: Module,
+    modules: tuple[Module, ...],
+    libraries: Mapping[str, Module],
+    settings: Mapping[str, str],
+    *,
+    own_theory: bool = False,
+) -> Loaded:
+    """Check and ground modules that were read. `own_theory`: the theory is not the installed one, so it is checked too. As `load`."""
+    from icore_dsl.check import check, check_theory
+    from icore_kernel.ground.assemble import ground
+    from icore_kernel.ground.values import GroundingError, WrittenTwice
+
+    given = dict(settings)
+    for name, text in given.items():
+        if len(text) > MAX_DIGITS:
+            raise UsageError(f"--set {name}: a value of {len(text):,} characters; at most {MAX_DIGITS:,} are read")
+    if own_theory:
+        _refuse(check_theory(modules), {m.file: m.text for m in modules})
     try:
         mistakes = check(package, modules, libraries, given)
     except RecursionError as deep:

@@ -11,8 +11,8 @@ import pytest
 from conftest import Icore
 from record_lab import SMALL, large, sealed_lines
 
+from icore_kernel import cli_record
 from icore_kernel.cli import run
-from icore_kernel.record import verify as verify_module
 from icore_kernel.record.entry import Entry
 from icore_kernel.record.seal import new_key, seal
 from icore_kernel.record.store import open_store
@@ -23,7 +23,7 @@ HEX = re.compile(r"\b[0-9a-f]{64}\b")
 @pytest.fixture(autouse=True)
 def only_the_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     """The records here are of no package: what is checked of the entries has tests of its own."""
-    monkeypatch.setattr(verify_module, "standing_checks", tuple)
+    monkeypatch.setattr(cli_record, "checks", tuple)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -127,7 +127,7 @@ def test_what_the_standing_checks_find_makes_it_broken(
         seen.extend(entry.kind for entry in entries)
         return ["entry 1 (commit): one thing", "entry 2 (end): another"]
 
-    monkeypatch.setattr(verify_module, "standing_checks", lambda: (("definition 7", check), ("nothing", lambda entries: [])))
+    monkeypatch.setattr(cli_record, "checks", lambda: (("definition 7", check), ("nothing", lambda entries: [])))
     path = written(tmp_path, sealed_lines(SMALL))
     status, said = printed(capsys, path)
     assert (status, seen) == (1, ["open", "commit", "end", "seal"])

@@ -1,0 +1,353 @@
+"""`icore replay`: a record is gone through with the package that it holds the sources of; the first entry that differs ends it.
+
+Every commit is labelled and judged again and its successor computed again; refusals must break what they say, diagnoses must be
+those of their states, recoveries must answer them, and the end must be what it says (Proposition 2, definition 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path, PurePosixPath
+from typing import Any, assert_never
+
+from icore_kernel.audit.auditor import Audit, Auditor, Disagreement
+from icore_kernel.audit.declared import declared
+from icore_kernel.audit.diagnosis import ASSIGNMENT, FLAG, NOTHING_ENABLED, PATIENCE, QUALITY, REASSIGN, Diagnostician
+from icore_kernel.audit.frame import Frame, Outcome
+from icore_kernel.audit.host import CodeOrName, Diagnosis, Step
+from icore_kernel.audit.judge import Judge
+from icore_kernel.audit.label import Labelled
+from icore_kernel.audit.loop import BUDGET_REPORT, diagnosis_json
+from icore_kernel.audit.recovery import progressed, recovery_violations
+from icore_kernel.explore.model import State
+from icore_kernel.load import InputError, Loaded, UsageError, assemble, load_theory, parse_module
+from icore_kernel.prove.commit import Ruling
+from icore_kernel.record.canonical import canonical
+from icore_kernel.record.entry import Entry
+from icore_kernel.record.memory import MemoryStore
+from icore_kernel.system import System
+
+NOT_OF_THE_STATE = frozenset({"answer", "solver"})
+"""Clauses that a host broke, or the solver did not decide: nothing in the record says it again."""
+
+
+class Differs(Exception):
+    """What an entry says, and the package does not."""
+
+
+class ByEvaluation:
+    """Decides by the scalar meaning alone: an `auditor.Decider` for a replay without the solver."""
+
+    version = "evaluation"
+
+    def __init__(self, system: System) -> None:
+        self._judge = Judge(system)
+
+    def decide(self, before: State, number: int, after: State | None) -> Ruling:
+        failing = self._judge.failing(before, number, after)
+        return Ruling(not failing, failing)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What became of a replay: the counts of the entries that agree, by kind; the first that does not; the state that was reached.
+
+    `theory`: whose was used, `installed` or `record` (where the installed one is another).
+    """
+
+    package: str
+    version: str
+    theory: str
+    decider: str
+    entries: int
+    kinds: Mapping[str, int]
+    problem: tuple[int, str, str] | None
+    """(number, kind, what differs)."""
+    digest: str
+    state: Mapping[str, CodeOrName]
+    shown: frozenset[str]
+    """The fields that a reader wants to see: the others are evidence's and the package's book-keeping."""
+
+
+class Replay:
+    """Goes through a record, entry by entry. `state` is what the entries so far lead to."""
+
+    def __init__(self, opening: Entry, *, solver: bool = False) -> None:
+        """Raises Differs where the opening is not that of the package in it, InputError or UsageError for a package that is none."""
+        if opening.kind != "open":
+            raise Differs("the first entry of a record is its opening")
+        body = opening.body
+        self.loaded, self.theory = _load(body)
+        known = {f["name"]: f for f in body["declared"]["fields"]}
+        free = {f.name: body["state"][f.name] for f in self.loaded.system.free if f.name in known}
+        evaluation = None if solver else ByEvaluation(self.loaded.system)
+        self.auditor = Auditor(self.loaded, MemoryStore(), inputs=free, decider=evaluation)
+        self.diagnostician = Diagnostician(self.auditor)
+        auditor = self.auditor
+        self._agree("declares", body["declared"], declared(auditor.system, auditor.tables))
+        self._agree("begins in", body["state"], auditor.labeller.named(auditor.state))
+        self._agree("has the digest", body["digest"], auditor.state_digest)
+        self.patience: int | None = body["algorithm"].get("patience")
+        self.threshold = Fraction(body["algorithm"].get("threshold", "0"))
+        self.t, self.h = -1, 0
+        self.began = self.state
+        """X of line 8, in the present round."""
+        self.acted = False
+        """Whether line 9 found something enabled, in the present round."""
+        self.diagnosis: Diagnosis | None = None
+        self.x_minus = self.state
+        self.h_minus = 0
+        self.recovery: list[Labelled] = []
+        self.reported = False
+
+    @property
+    def state(self) -> State:
+        return self.auditor.state
+
+    def follow(self, entry: Entry) -> None:
+        """Raises Differs where the entry is not what the state before and the package make of it."""
+        body = entry.body
+        if self.recovery and not (entry.kind == "commit" and body["line"] == 34):
+            self._recovered()
+        if body.get("t", self.t) > self.t:
+            self.t, self.began, self.acted, self.diagnosis = body["t"], self.state, False, None
+        match entry.kind:
+            case "commit":
+                self._commit(body)
+            case "refusal" | "feedback":
+                self._refusal(entry)
+            case "wait":
+                self.acted, self.h = True, self.h + 1
+            case "diagnosis":
+                self._diagnosis(body)
+            case "end":
+                self._end(body["outcome"])
+            case "internal" | "seal":
+                pass
+            case _:
+                raise Differs("no such kind of entry")
+        if "state" in body:
+            self._agree("is about the state", body["state"], self.auditor.state_digest)
+
+    # ---- commits -----------------------------------------------------------------------------------------------------------
+    def _commit(self, body: Mapping[str, Any]) -> None:
+        auditor = self.auditor
+        staffing = body["phase"] == "recovery" and self.diagnosis is not None and self.diagnosis.kind == ASSIGNMENT
+        (step,) = auditor.label(body["agent"], (Step(body["update"]),), staffing)
+        audit = auditor.audit((step,))
+        if audit.violations or step.number is None or step.after is None:
+            raise Differs("; ".join(f"{v.clause}: {v.text}" for v in audit.violations[:3]) or "it leads nowhere")
+        update = auditor.system.updates[step.number]
+        before = auditor.state_digest
+        found = {
+            "update": update.name, "schema": update.schema, "binding": dict(update.binding), "actor": update.actor,
+            "operation": update.operation, "rules": auditor.rules, **auditor.labeller.deltas(step), "before": before,
+            "clauses": len(update.before) + len(update.after) + len(auditor.system.feasibility),
+        }  # fmt: skip
+        for key, value in found.items():
+            self._agree(f"has as {key}", body[key], value)
+        self._agree("has as after", body["after"], auditor.digest(step.after))
+        earlier = self.state
+        auditor.adopt(step.after)
+        done = auditor.established((step,))
+        if body["phase"] == "recovery":
+            self.recovery.append(step)
+            self.h = 0 if progressed(auditor.facts, auditor.tables, self.x_minus, self.state) else self.h_minus + 1
+            return
+        self.acted = True
+        self.h = 0 if progressed(auditor.facts, auditor.tables, earlier, self.state) else self.h + 1
+        self.reported = body["phase"] == "report" and BUDGET_REPORT in body["Q"]["established"]
+        auditor.settle_flags(done)
+
+    def _recovered(self) -> None:
+        """Line 32, of all steps of a recovery together; then line 36."""
+        steps, self.recovery = tuple(self.recovery), []
+        if self.diagnosis is None:
+            raise Differs("the recovery before this entry answers no diagnosis")
+        wrong = recovery_violations(self.auditor, self.diagnostician, self.diagnosis, self.x_minus, Audit(steps, ()))
+        if wrong:
+            raise Differs("the recovery before this entry: " + "; ".join(f"{v.clause}: {v.text}" for v in wrong[:3]))
+        done = self.auditor.established(steps)
+        self.auditor.settle_flags(done)
+        if self.diagnosis.flag is not None and done & self.diagnosis.matched.keys():
+            self.auditor.flags = [flag for flag in self.auditor.flags if flag.entry != self.diagnosis.flag]
+
+    # ---- what committed nothing ----------------------------------------------------------------------------------------------
+    def _refusal(self, entry: Entry) -> None:
+        body, auditor, recovery = entry.body, self.auditor, entry.kind == "feedback"
+        staffing = recovery and self.diagnosis is not None and self.diagnosis.kind == ASSIGNMENT
+        steps = tuple(Step(said.get("update"), said.get("changes", {})) for said in body["proposal"])
+        audit = auditor.audit(auditor.label(body["agent"], steps, staffing))
+        if recovery and not audit.violations and self.diagnosis is not None:
+            more = recovery_violations(auditor, self.diagnostician, self.diagnosis, self.x_minus, audit)
+            audit = Audit(audit.steps, more, audit.core, audit.microseconds)
+        said = sorted({(v["clause"], v["instance"]) for v in body["violations"] if v["clause"] not in NOT_OF_THE_STATE})
+        unusable = any(v["clause"] in NOT_OF_THE_STATE for v in body["violations"])
+        broken = sorted({(v.clause, v.instance) for v in audit.violations})
+        if not unusable and said != broken:
+            raise Differs(f"it breaks {_listed(broken)}, where the record says {_listed(said)}")
+        self.h += 1
+        if recovery:
+            if self.patience is not None:
+                self._agree("has as h", body["h"], self.h)
+            return
+        self.acted = True
+        auditor.raise_flag(entry.seq, body["agent"], audit)
+
+    def _diagnosis(self, body: Mapping[str, Any]) -> None:
+        """Line 26 and what follows from it, as far as the record holds what it was made of."""
+        if not self.acted:
+            self.h += 1  # line 23
+        found = self.diagnostician.diagnostics(self.state)
+        held = {
+            NOTHING_ENABLED: not self.auditor.judge.enabled(self.began)[0],
+            PATIENCE: self.patience is not None and self.h >= self.patience,
+            FLAG: self.diagnostician.required_flag() is not None or bool(found.unsound),
+            REASSIGN: bool(found.unstable),
+            QUALITY: found.quality < self.threshold,
+        }
+        self._agree("has the triggers", body["triggers"], [name for name, holds in held.items() if holds])
+        diagnosis = self.diagnostician.diagnose(body["triggers"], found, ())
+        matched = self.diagnostician.matched(diagnosis, self.state)
+        frame = Frame(self.state, self.h, body["t"], q=found, matched=matched)
+        frame.responsible = self.diagnostician.responsible(diagnosis, self.state)
+        self._agree("diagnoses", body, diagnosis_json(frame, diagnosis))
+        self.diagnosis = replace(diagnosis, matched=matched)
+        self.x_minus, self.h_minus = self.state, self.h
+
+    def _end(self, outcome: str) -> None:
+        system, holds = self.auditor.system, self.auditor.holds
+        match Outcome(outcome):
+            case Outcome.ACCEPT:
+                shown = holds(system.accept)
+            case Outcome.REJECT:
+                shown = holds(system.reject)
+            case Outcome.STUCK:
+                shown = holds(system.stuck)
+            case Outcome.BUDGET:
+                shown = self.reported
+            case Outcome.INCOMPLETE | Outcome.INTERNAL | Outcome.INTERRUPTED:
+                shown = True
+            case other:
+                assert_never(other)
+        if not shown:
+            raise Differs(f"it ends with {outcome}, which the state does not show")
+
+    def _agree(self, what: str, said: Any, found: Any) -> None:
+        if canonical(said) != canonical(found):
+            raise Differs(f"it {what} {_first_difference(said, found)}")
+
+
+def _load(body: Mapping[str, Any]) -> tuple[Loaded, str]:
+    """The package of an opening from its sources, and whose theory it was grounded with."""
+    said, rules = body["package"], body["theory"]
+    modules, whose = load_theory(), "installed"
+    package, *libraries = ((s["path"], parse_module(s["text"], s["path"])) for s in said["sources"])
+    if _digest_of(modules) != rules["digest"]:
+        modules, whose = tuple(parse_module(s["text"], f"spec/{s['path']}") for s in rules["sources"]), "record"
+    loaded = assemble(
+        Path(PurePosixPath(package[0]).name), package[1], modules, dict(libraries), said["settings"], own_theory=whose == "record"
+    )  # fmt: skip
+    for name, digest, found in (
+        ("theory", rules["digest"], loaded.system.theory_digest),
+        ("package", said["digest"], loaded.system.package_digest),
+    ):
+        if digest != found:
+            raise Differs(f"the sources of the {name} have another digest than it says")
+    if (said["name"], said["version"]) != (loaded.system.name, loaded.system.version):
+        raise Differs("the sources are those of another package")
+    return loaded, whose
+
+
+def _digest_of(modules: Iterable[Any]) -> str:
+    from icore_kernel.ground.assemble import digest
+
+    return digest("\0".join(module.text for module in modules))
+
+
+def _listed(broken: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{clause} {instance}".strip() for clause, instance in broken) or "nothing"
+
+
+def _first_difference(said: Any, found: Any, at: str = "") -> str:
+    """Where two values differ first, in words."""
+    if isinstance(said, Mapping) and isinstance(found, Mapping):
+        for key in [*found, *(key for key in said if key not in found)]:
+            if key not in said or key not in found or canonical(said[key]) != canonical(found[key]):
+                place = f"{at}.{key}" if at else str(key)
+                if key in said and key in found:
+                    return _first_difference(said[key], found[key], place)
+                return f"{place}, which {'the package does not have' if key in said else 'is missing in the record'}"
+    if isinstance(said, list) and isinstance(found, (list, tuple)) and len(said) == len(found):
+        for number, (one, other) in enumerate(zip(said, found, strict=True)):
+            if canonical(one) != canonical(other):
+                return _first_difference(one, other, f"{at}[{number}]")
+    return f"{f'{at} = ' if at else ''}{_short(said)}, where the package has {_short(found)}"
+
+
+def _short(value: Any) -> str:
+    text = canonical(value).decode()
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def replay(entries: Iterable[Entry], *, to: int | None = None, solver: bool = False) -> Replayed:
+    """Go through a record up to entry `to`, or to its end; by the solver too where asked. Stops at the first entry that differs."""
+    kinds: dict[str, int] = {}
+    problem: tuple[int, str, str] | None = None
+    run: Replay | None = None
+    for entry in entries:
+        if to is not None and entry.seq > to:
+            break
+        try:
+            if run is None:
+                run = Replay(entry, solver=solver)
+            else:
+                run.follow(entry)
+        except (Differs, InputError, UsageError, Disagreement) as differs:
+            problem = (entry.seq, entry.kind, str(differs))
+        except (AttributeError, LookupError, TypeError, ValueError) as malformed:
+            problem = (entry.seq, entry.kind, f"not as the format says: {type(malformed).__name__}: {str(malformed)[:120]}")
+        if problem is not None:
+            break
+        kinds[entry.kind] = kinds.get(entry.kind, 0) + 1
+    return _replayed(run, kinds, problem)
+
+
+def _replayed(run: Replay | None, kinds: Mapping[str, int], problem: tuple[int, str, str] | None) -> Replayed:
+    if run is None:
+        return Replayed("", "", "", "", 0, kinds, problem or (0, "open", "there are no entries"), "", {}, frozenset())
+    auditor, system = run.auditor, run.auditor.system
+    return Replayed(
+        package=system.name,
+        version=system.version,
+        theory=run.theory,
+        decider=auditor.decider.version,
+        entries=sum(kinds.values()),
+        kinds=kinds,
+        problem=problem,
+        digest=auditor.state_digest,
+        state=auditor.labeller.named(run.state),
+        shown=frozenset(f.name for f in system.fields if f.root),
+    )
+
+
+def check(entries: Iterable[Entry]) -> list[str]:
+    """What differs, for `icore verify`: empty where every entry is what its package makes of the entries before."""
+    found = replay(entries)
+    if found.problem is None:
+        return []
+    number, kind, what = found.problem
+    return [f"entry {number} ({kind}): {what}"]
+
+
+def states(entries: Iterable[Entry]) -> Iterator[tuple[Entry, State]]:
+    """Every entry with the state after it. Raises Differs at the first that differs."""
+    run: Replay | None = None
+    for entry in entries:
+        if run is None:
+            run = Replay(entry)
+        else:
+            run.follow(entry)
+        yield entry, run.state
