@@ -24,7 +24,8 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 
 
 def without_seconds(text: str) -> str:
-    return re.sub(r"\b\d+\.\d\d s\b", "0.00 s", text)
+    """Nor digests: they are of the versions that were used, too."""
+    return re.sub(r"\b[0-9a-f]{64}\b", "0" * 64, re.sub(r"\b\d+\.\d\d s\b", "0.00 s", text))
 
 
 def run(command: str, folder: Path) -> str:
@@ -82,7 +83,20 @@ def test_blocks_are_found_and_a_wrong_one_is_noticed(tmp_path: Path) -> None:
     document = "words\n```\n$ icore init x\nwrote nothing\n```\n```sh\n$ icore fmt y\n```\n```\nicore check z\n```\n"
     assert BLOCK.findall(document) == ["$ icore init x\nwrote nothing\n", "$ icore fmt y\n"]
     assert transcript("$ icore init x\nwrote nothing\n", tmp_path) == "$ icore init x\nwrote x.icore; next: icore check x.icore\n"
+    assert without_seconds(f"head {'ab' * 32}") == without_seconds(f"head {'cd' * 32}") != without_seconds(f"head {'cd' * 31}")
     assert without_seconds("holds · 1.25 s") == without_seconds("holds · 0.34 s") != without_seconds("violated · 0.34 s")
+
+
+def test_the_session_in_the_readme_runs(tmp_path: Path) -> None:
+    (program,) = re.findall(r"^```py\n(.*?)^```$", (CHECKOUT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    folder = folder_with_examples(tmp_path)
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = done.stdout.splitlines()
+    assert said[0].startswith("finish.careless(ana, compile) is refused: ")
+    assert said[1].startswith("closed 1 [")
+    assert said[2] == "Outcome.INCOMPLETE"
+    assert "intact and sealed, not signed" in run("icore verify session.jsonl", folder)
 
 
 def test_the_readme_shows_the_main_command_with_its_output_on_the_first_screen() -> None:

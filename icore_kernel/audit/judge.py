@@ -35,6 +35,10 @@ class Violation:
         return f"{self.clause}{where}: {f'needs {self.needs}' if self.needs else self.text}"
 
 
+WORK = frozenset({"present", "status", "assignee", "marker", "signature", "relation", "reported"})
+"""Kinds of fields that say what work there is and how it stands."""
+
+
 class _Move:
     """One ground update, compiled."""
 
@@ -125,9 +129,14 @@ class Judge:
     def explain(self, failing: Failing, before: State, after: State | None) -> tuple[Violation, ...]:
         """One violation a failing instance of the clause, at most three."""
         state = after if failing.phase in {Phase.AFTER, Phase.FEASIBILITY} and after is not None else before
+        # The work that was changed was meant to be changed: what is missing is evidence.
+        meant = 0
+        for field, old, new in zip(self.system.fields, before, state, strict=True):
+            if old != new and field.kind in WORK:
+                meant |= 1 << field.index
         return tuple(
             Violation(reason.label, reason.instance, reason.text, reason.values, failing.clause.spans, reason.nearest)
-            for reason in reasons_of(self.system, failing.clause, state)
+            for reason in reasons_of(self.system, failing.clause, state, meant)
         )
 
     def _move(self, number: int) -> _Move:

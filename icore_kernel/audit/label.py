@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from icore_kernel.audit.facts import Facts
 from icore_kernel.audit.host import Candidate, CodeOrName, Json, Step
-from icore_kernel.audit.judge import Judge, Violation
+from icore_kernel.audit.judge import WORK, Judge, Violation
 from icore_kernel.audit.tables import Tables
 from icore_kernel.explore.model import State
 from icore_kernel.system import DomainKind, Field, Kind, System
@@ -20,7 +20,7 @@ STAFFING = frozenset({"assign", "reassign", "unassign"})
 """Operations that an agent with authority over assignments may propose for others (section 5)."""
 
 PART = {
-    **dict.fromkeys(("present", "status", "assignee", "marker", "signature", "relation", "reported"), "Q"),
+    **dict.fromkeys(WORK, "Q"),
     **dict.fromkeys(("artifact", "afield", "ifield"), "G"),
     **dict.fromkeys(("certificate", "cfield"), "Pi"),
 }

@@ -16,19 +16,21 @@ from icore_kernel.verdict import Reason
 MOST_VALUES = 8
 MOST_TEXT = 400
 LONG = 160
+MEANT = 100
 HIDDEN = 4
 """What a user's state does not show (which evidence an assertion rests on) is the last thing to call missing."""
 
 
-def reasons_of(system: System, clause: Clause, state: State) -> tuple[Reason, ...]:
-    """One Reason a failing instance of the clause (at most three)."""
+def reasons_of(system: System, clause: Clause, state: State, meant: int = 0) -> tuple[Reason, ...]:
+    """One Reason a failing instance of the clause (at most three). `meant`: bits of fields whose values were meant to be as they
+    are, so that something else is missing."""
     failing = [(name, term) for name, term in clause.instances if not scalar.evaluate(term, state)]
     if not failing:
         failing = [(clause.instance, clause.formula)]
-    return tuple(_reason(system, clause, name, term, state) for name, term in failing[:3])
+    return tuple(_reason(system, clause, name, term, state, meant) for name, term in failing[:3])
 
 
-def _reason(system: System, clause: Clause, name: str, term: Term, state: State) -> Reason:
+def _reason(system: System, clause: Clause, name: str, term: Term, state: State, meant: int) -> Reason:
     """The failing conjuncts, as they stand; where they are long or constant, what was written, and what its nearest alternative lacks.
 
     Of the values, those that the run has changed come first: there is room for a few only.
@@ -39,8 +41,14 @@ def _reason(system: System, clause: Clause, name: str, term: Term, state: State)
     values = _values(system, variables(*(part for part, _ in failing)), state)
     if len(text) <= LONG and not all(part.is_false for part, _ in failing):
         return Reason(clause.label, text, span, tuple(values[:MOST_VALUES]), name)
+
     # A whole family of alternatives failed: what was written says more than what it expands to, and what is missing most.
-    lacking = nearest(term, state, lambda leaf: 1 if all(system.fields[v.index].root for v in variables(leaf)) else HIDDEN)
+    def cost(leaf: Term) -> int:
+        if leaf.reads & meant:
+            return MEANT
+        return 1 if all(system.fields[v.index].root for v in variables(leaf)) else HIDDEN
+
+    lacking = nearest(term, state, cost)
     needs = " and ".join(_leaf(system, part, wanted) for part, wanted in lacking if not part.is_false)
     read = _values(system, variables(*(part for part, _ in lacking)), state)
     rest = [pair for pair in values if pair not in read]
