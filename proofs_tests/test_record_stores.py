@@ -424,6 +424,21 @@ def test_another_database_is_left_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == content
 
 
+def test_reading_a_database_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    in_parts(path, 3)
+    assert len(list(read_lines(path))) == 3
+    assert os.listdir(tmp_path) == ["run.db"]
+    reading = read_lines(path)
+    next(reading)
+    in_parts(path, 0)
+    with open_store(path) as store:
+        store.append("commit", {"n": 3})
+    with pytest.raises(RecordError, match="it was written to while it was read; read it again"):
+        list(reading)
+    assert len(list(read_lines(path))) == 4
+
+
 def test_a_database_is_in_wal_mode(tmp_path: Path) -> None:
     """Bytes 18 and 19 of the header: 2 is WAL, in which a kill leaves whole entries."""
     in_parts(tmp_path / "run.db", 1)

@@ -76,19 +76,27 @@ class SqliteStore(LocalStore):
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """The lines in the order of their numbers. A row that holds no bytes, or a page that is damaged, is a broken record."""
-    if not path.exists():
-        raise RecordError(f"{path}: there is no such record")
+    """The lines in the order of their numbers. A row that holds no bytes, or a page that is damaged, is a broken record.
+
+    Nothing is written, nor are files put beside the database, where no writer has it or was killed at it.
+    """
     try:
-        base = _connect(path, "ro")
+        before = path.stat()
+        alone = not (_beside(path).exists() or path.with_name(f"{path.name}-wal").exists())
+        base = _connect(path, "ro&immutable=1" if alone else "ro")
         try:
             if base.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'entry'").fetchone() != (1,):
                 raise BrokenRecord(str(path), 1, "not a record: it has no entries")
             yield from _rows(base, str(path), None)
         finally:
             base.close()
-    except _ERRORS as failed:
+        after = path.stat()
+    except FileNotFoundError as missing:
+        raise RecordError(f"{path}: there is no such record") from missing
+    except (OSError, *_ERRORS) as failed:
         raise _said(str(path), failed, "read") from failed
+    if alone and (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+        raise RecordError(f"{path}: it was written to while it was read; read it again")
 
 
 def _rows(base: sqlite3.Connection, name: str, below: int | None) -> Iterator[bytes]:
