@@ -25,6 +25,7 @@ CHECKOUT = HERE.parent.parent
 sys.path[:0] = [str(CHECKOUT), str(CHECKOUT / "dsl"), str(HERE)]
 
 import peers  # noqa: E402
+from small import small  # noqa: E402
 
 from icore_kernel import api  # noqa: E402
 from icore_kernel.export.write import model  # noqa: E402
@@ -106,10 +107,10 @@ class Engine:
     preparation: float = 0.0
 
 
-def icore(subject: Subject, command: str, home: Path, kernel: bool = True) -> Measured:
+def icore(subject: Subject, command: str, home: Path, *options: str, kernel: bool = True) -> Measured:
     """The whole process of one icore command, with an empty HOME."""
     program = ["-m", "icore_kernel"] if kernel else ["-c", WITHOUT_KERNEL]
-    words = [sys.executable, *program, command, str(subject.path), *subject.setting_options, "--format", "json"]
+    words = [sys.executable, *program, command, str(subject.path), *subject.setting_options, "--format", "json", *options]
     done = peers.run(words, home, limit=3600, environment=environment(home))
     if done.status not in (0, 1):
         raise peers.PeerError(f"icore {command} {subject.path.name}: status {done.status}: {done.output[-2000:]}")
@@ -121,8 +122,17 @@ def icore(subject: Subject, command: str, home: Path, kernel: bool = True) -> Me
 
 
 def environment(home: Path) -> dict[str, str]:
+    """Modules are compiled once and kept beside the empty HOME, as an installation has them."""
     paths = os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "dsl")])
-    return {**os.environ, "HOME": str(home), "PYTHONPATH": paths}
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "HOME": str(home), "PYTHONPATH": paths, "PYTHONPYCACHEPREFIX": str(home / "compiled")}
+
+
+def warm(home: Path) -> None:
+    """Every module that is measured, loaded once."""
+    for kernel in (True, False):
+        icore(decompose(4, 3), "explore", home, kernel=kernel)
+        icore(Subject("DependencyLadder", CHECKOUT / "examples" / "dependency_ladder.icore", {"n": 6}), "check", home, kernel=kernel)
 
 
 def of_peer(peer: peers.Peer, subject: Subject, folder: Path) -> Engine:
@@ -225,7 +235,7 @@ def chosen(wanted: str | None, size: str) -> list[str]:
     """Names of engines. By default all that are installed; Maude, a minute a model at size S, is left out above it."""
     if wanted is not None:
         return wanted.split(",")
-    return ["icore", "icore-numpy", *(peer.name for peer in peers.EVERY if size == "S" or peer is not peers.MAUDE)]
+    return ["icore", "icore-2", "icore-numpy", *(peer.name for peer in peers.EVERY if size == "S" or peer is not peers.MAUDE)]
 
 
 def exploration(size: str, names: list[str], repeats: int, book: Book, home: Path, models: list[str]) -> None:
@@ -234,8 +244,9 @@ def exploration(size: str, names: list[str], repeats: int, book: Book, home: Pat
             continue
         with ExitStack() as stack:
             engines: list[Engine] = []
-            if "icore" in names:
-                engines.append(Engine("icore", lambda s=subject: icore(s, "explore", home)))
+            for name, cores in (("icore", "1"), ("icore-2", "2")):
+                if name in names:
+                    engines.append(Engine(name, lambda s=subject, n=cores: icore(s, "explore", home, "--cores", n)))
             if "icore-numpy" in names:
                 engines.append(Engine("icore-numpy", lambda s=subject: icore(s, "explore", home, kernel=False)))
             for peer in peers.EVERY:
@@ -256,6 +267,15 @@ def with_checks(size: str, repeats: int, book: Book, home: Path) -> None:
     bare = Engine("explore", lambda: icore(subject, "explore", home))
     full = Engine("check", lambda: icore(subject, "check", home))
     book.enter("checks", size, subject, measure(subject, (bare, full), repeats), {})
+
+
+def disk(size: str, repeats: int, book: Book, home: Path) -> None:
+    """With less memory than the states take: they lie on disk. The bound is 300 MB at size L."""
+    bound = f"{(300 if size == 'L' else 60)}MB"
+    for subject in SIZES[size]:
+        free = Engine("in memory", lambda s=subject: icore(s, "explore", home, "--cores", "1"))
+        bound_to = Engine(f"in {bound}", lambda s=subject: icore(s, "explore", home, "--cores", "1", "--max-memory", bound))
+        book.enter("disk", size, subject, measure(subject, (free, bound_to), repeats), {})
 
 
 def start_up(repeats: int, book: Book, home: Path) -> None:
@@ -279,27 +299,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=tuple(SIZES), default="S")
     parser.add_argument(
-        "--engines", metavar="NAME,...", help="icore, icore-numpy, spin, rumur, maude, tlc, nusmv (default: what is installed)"
+        "--engines", metavar="NAME,...", help="icore, icore-2, icore-numpy, spin, rumur, maude, tlc, nusmv (default: what is installed)"
     )
     parser.add_argument("--repeat", type=int, default=5, metavar="N")
-    parser.add_argument("--part", choices=("all", "exploration", "checks", "start-up"), default="all")
+    parser.add_argument("--part", choices=("all", "exploration", "checks", "start-up", "small", "disk"), default="all")
     parser.add_argument("--models", metavar="A,B,C", default="A,B,C", help="which of the models (default: all)")
     parser.add_argument("--no-table", action="store_true", help="do not append to figures.csv")
     asked = parser.parse_args()
     names = chosen(asked.engines, asked.size)
-    unknown = set(names) - {"icore", "icore-numpy", *(peer.name for peer in peers.EVERY)}
+    unknown = set(names) - {"icore", "icore-2", "icore-numpy", *(peer.name for peer in peers.EVERY)}
     if unknown or asked.repeat < 1:
         parser.error(f"there is no engine {', '.join(sorted(unknown))}" if unknown else "--repeat is at least 1")
     book = Book(None if asked.no_table else TABLE)
     try:
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
+            warm(home)
             if asked.part in ("all", "exploration"):
                 exploration(asked.size, names, asked.repeat, book, home, asked.models.split(","))
             if asked.part in ("all", "checks"):
                 with_checks(asked.size, asked.repeat, book, home)
             if asked.part in ("all", "start-up"):
                 start_up(asked.repeat, book, home)
+            if asked.part in ("all", "small"):
+                small()
+            if asked.part in ("all", "disk"):
+                disk(asked.size, asked.repeat, book, home)
     except Different as wrong:
         sys.exit(f"DIFFERENT: {wrong}")
 
