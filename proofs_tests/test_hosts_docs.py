@@ -13,8 +13,8 @@ import pytest
 from conftest import CHECKOUT
 
 from icore_kernel.api import load
+from icore_kernel.audit.features import FEATURES
 from icore_kernel.audit.host import Candidate, Message, View
-from icore_kernel.hosts.features import FEATURES
 from icore_kernel.hosts.http import payload
 from icore_kernel.hosts.scored import WEIGHTS
 from icore_kernel.hosts.scripted import read_lines

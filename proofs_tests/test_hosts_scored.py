@@ -11,8 +11,8 @@ from fractions import Fraction as F
 import pytest
 from host_packages import Small, diagnosis, rich, schedule_view, small, view
 
+from icore_kernel.audit.features import FEATURES, NAMES, Features, features
 from icore_kernel.audit.host import Candidate, Choice, Diagnosis, Finding, Proposal, Step
-from icore_kernel.hosts.features import FEATURES, NAMES, Features, features
 from icore_kernel.hosts.scored import WEIGHTS, ScoredHost, score
 
 PAPER_ORDER = (

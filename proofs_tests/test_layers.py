@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reduce": {"terms", "meaning", "system", "explore", "icore_dsl"},
     "rewriting": {"terms", "meaning", "system", "explore", "verdict"},
     "ground": {"terms", "system", "icore_dsl", "audit"},
-    "audit": _ENGINES | {"check", "ground", "hosts", "load", "record", "version"},
+    "audit": _ENGINES | {"check", "ground", "load", "record", "version"},
     "record": set(),
     "hosts": {"audit", "load", "meaning", "record", "system", "terms", "version"},
     "load": {"terms", "system", "icore_dsl", "ground", "theory_files"},

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from icore_kernel.audit.auditor import Auditor
 from icore_kernel.audit.diagnosis import ASSIGNMENT, assignee_of, status_of
+from icore_kernel.audit.features import Features
 from icore_kernel.audit.host import Candidate, Choice, Diagnosis, Message, Schedule, View
 from icore_kernel.audit.label import STAFFING, shown
 from icore_kernel.explore.model import State
@@ -22,7 +23,7 @@ class Views:
     def __init__(self, auditor: Auditor, budget: int, with_features: bool) -> None:
         self.auditor = auditor
         self.budget = budget
-        self.with_features = with_features
+        self._asked = Features(auditor.tables, auditor.system) if with_features else None
         self.messages: list[Message] = []
 
     def tell(self, entry: int, agent: str, text: str) -> None:
@@ -80,8 +81,6 @@ class Views:
         return tuple((w.name, status_of(self.auditor.facts, w, state)) for w in works if assignee_of(w, state) == agent)
 
     def _features(self, state: State, candidates: Sequence[Candidate], diagnosis: Diagnosis | None) -> FEATURES:
-        if not self.with_features:
+        if self._asked is None:
             return {}
-        from icore_kernel.hosts.features import features
-
-        return {c.number: features(self.auditor.tables, self.auditor.system, state, c, diagnosis) for c in candidates}
+        return {c.number: self._asked.of(state, c, diagnosis) for c in candidates}

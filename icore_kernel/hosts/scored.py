@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
 
+from icore_kernel.audit.features import NAMES
 from icore_kernel.audit.host import Candidate, Choice, Proposal, Schedule, Step, View
-from icore_kernel.hosts.features import NAMES
 
 WEIGHTS: tuple[tuple[str, Fraction, str], ...] = (
     ("enabled", Fraction(16), "more than all the others together: what would be refused comes last"),
