@@ -30,13 +30,13 @@ class RandomHost:
     agent waits.
     """
 
-    name = "random"
     features = False
 
     def __init__(self, seed: int, faults: Fraction = Fraction(0)) -> None:
         """`faults`: from 0 to 1. Raises HostError for another rate."""
         if not 0 <= faults <= 1:
             raise HostError(f"the rate of faults is from 0 to 1, not {faults}")
+        self.name = f"random:{seed}:{Fraction(faults)}" if faults else f"random:{seed}"
         self.seed = seed
         self.faults = Fraction(faults)
 
