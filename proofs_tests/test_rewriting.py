@@ -214,20 +214,21 @@ def test_the_native_counts_of_forks_refuse_wrong_tables() -> None:
     def row(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
         return np.array(values, dtype=np.int32)
 
-    places = np.full((2, 64), -1, dtype=np.int32)
-    places[0, 0], places[1, 0] = 0, 1
     tables = {
-        "start": np.array([0, 2, 2, 2]), "update": row(0, 1), "target": row(1, 2), "component": row(2, 0, 1), "only": row(0, 1, MANY),
-        "set_of": row(0, 1, 2), "bits": np.array([1, 2, 3], dtype=np.uint64), "words": 1, "partial": False, "begin": 0, "width": 64,
-        "places": places, "moved": row(1, 2), "enabled": np.packbits(places >= 0, axis=1), "asked": row(0, 1, 1),
-        "counts": np.array([0, 0, 0, 0, -1]),
+        "start": np.array([0, 2, 2, 2]), "update": row(0, 1), "target": row(1, 2), "moves_start": np.array([0, 2, 2, 2]),
+        "moves_update": row(0, 1), "moves_target": row(1, 2), "set_of": row(2, 0, 1), "bits": np.array([1, 2, 3], dtype=np.uint64),
+        "words": 1, "only": row(MANY, 0, 1), "partial": True, "updates": 2, "pair": row(-1, 0, -1, -1),
+        "look": np.array([1], dtype=np.uint8), "counts": np.array([0, 0, 0, 0, -1]),
     }  # fmt: skip
     kernel.forks(*tables.values())
     assert tables["counts"].tolist() == [0, 0, 1, 0, 0]  # type: ignore[attr-defined]
+    begins = [np.array([0, 2, 3, 2]), np.array([0, 3, 2, 2]), np.array([0, 2, 2, 3]), np.array([1, 2, 2, 2])]
     wrong = {
-        "start": [np.array([0, 2, 3, 2]), np.zeros(0, dtype=np.int64)], "update": [row(0)], "component": [row(2, 3, 1), row(2)],
-        "only": [row(0)], "set_of": [row(0, 3, 2), row(0)], "bits": [np.array([1], dtype=np.uint64)], "words": [-1], "width": [0, 32],
-        "places": [places + 3], "moved": [row(1), row(1, 3), row(-1, 2)], "enabled": [row(0)], "asked": [row(0, 2, 1), row(-1, 1, 1)],
+        "start": [*begins, np.zeros(0, dtype=np.int64)], "moves_start": [*begins, np.array([0, 2])],
+        "update": [row(0), row(0, 2), row(-1, 1)], "moves_update": [row(0), row(0, 2), row(-1, 1)],
+        "target": [row(1), row(1, 3), row(-1, 2)], "moves_target": [row(1), row(1, 3), row(-1, 2)],
+        "set_of": [row(2, 3, 1), row(2, -1, 1), row(2)], "bits": [np.array([1, 2], dtype=np.uint64)], "words": [-1],
+        "only": [row(MANY, 0)], "updates": [3, -1], "pair": [row(-1, 1, -1, -1), row(-1, -2, -1, -1), row(0)],
         "counts": [np.array([0])],
     }  # fmt: skip
     for name, values in wrong.items():

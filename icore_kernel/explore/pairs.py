@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from icore_kernel.explore import passes
 from icore_kernel.explore.model import IntegerRow, StepGraph
-from icore_kernel.explore.passes import MANY, Rows, acyclic_rounds, between, distinct, edges_of, gather, native, rows_of_kernel
+from icore_kernel.explore.passes import MANY, Rows, acyclic_rounds, between, distinct, edges_of, gather, rows_of_kernel
 
-UNKNOWN, OPEN, COMMUTE, CLASH = -1, 0, 1, 2
+OPEN, COMMUTE, CLASH = 0, 1, 2
 ROWS = 1 << 15
 """Nodes whose reach sets are joined at once."""
 _BYTES = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.uint8)
@@ -73,7 +74,7 @@ def _sets(start: Rows, target: Rows, component: Rows, count: int, wanted: Rows, 
     most = most_bits // max(1, len(wanted))
     column = np.full(count, -1, dtype=np.int32)
     column[wanted] = np.arange(len(wanted), dtype=np.int32)
-    kernel = native()
+    kernel = passes.native()
     if kernel is None:
         return _sets_in_rounds(start, target, component, column, words, most)
     of = np.empty(count, dtype=np.int32)
@@ -132,34 +133,13 @@ Counts = dict[Key, list[int]]
 
 
 class _Counter:
-    """Looks forks up, chunk by chunk, in the kernel where there is one."""
+    """Looks forks up where there is no kernel."""
 
     def __init__(self, full: StepGraph, component: IntegerRow, one_bottom: IntegerRow, reached: Reach | None) -> None:
         self.start, self.update, self.target = (np.asarray(row) for row in (full.start, full.update, full.target))
         self.component = np.asarray(component)
         self.only = np.asarray(one_bottom)
         self.reached = reached
-        self.kernel = native()
-        if self.kernel is not None:
-            self.rows = *rows_of_kernel(full.start, full.update, full.target), *rows_of_kernel(full.start, component, one_bottom)[1:]
-
-    def count(self, begin: int, places: Rows, packed: Rows, moved: Rows, asked: Rows) -> Rows:
-        """For each row of `asked`, two updates and whether they may be independent, the five numbers of `classify`. `moved`: where the
-        chunk's steps lead; `places`, `packed`: which state of the chunk does which update."""
-        counts = np.zeros((len(asked), 5), dtype=np.int64)
-        counts[:, 4] = -1
-        if self.kernel is None:
-            for row, (a, b, look) in zip(counts, asked.tolist(), strict=True):
-                states = np.flatnonzero((places[a] >= 0) & (places[b] >= 0))
-                row[:] = self.classify(states + begin, moved[places[a][states]], moved[places[b][states]], a, b, bool(look))
-            return counts
-        nothing = np.zeros(0, dtype=np.int32)
-        of, bits, words, partial = nothing, nothing, 0, False
-        if self.reached is not None:
-            of, bits, words, partial = self.reached.of, self.reached.bits, self.reached.bits.shape[1], self.reached.partial
-        moved = np.ascontiguousarray(moved, dtype=np.int32)
-        self.kernel.forks(*self.rows, of, bits, words, partial, begin, places.shape[1], places, moved, packed, asked, counts)
-        return counts
 
     def step(self, states: Rows, wanted: int) -> Rows:
         """Where update `wanted` leads from each state, or -1: bisection in the rows, which are in the order of updates."""
@@ -213,43 +193,99 @@ def count_pairs(
     kind: Callable[[int, int], int],
 ) -> Counts:
     """Every fork of every state once; of two updates a < b `kind` says what is known beforehand, `key` where to count."""
-    counter = _Counter(full, component, one_bottom, reached)
-    start, update, target = (np.asarray(row) for row in quotient)
+    updates = max(updates, int(np.asarray(full.update).max(initial=-1)) + 1)
+    rows = np.asarray(quotient[0]), np.asarray(quotient[1]), np.asarray(quotient[2])
     together = np.zeros((updates, updates), dtype=np.int64)
-    kinds = np.full((updates, updates), UNKNOWN, dtype=np.int8)
-    counts: Counts = {}
-    length = max(64, (1 << 22) // max(1, updates) // 64 * 64)
-    for begin in range(0, len(start) - 1, length):
-        end = min(begin + length, len(start) - 1)
-        places = _places(start, update, begin, end, length, updates)
-        packed = np.packbits(places >= 0, axis=1)
-        looked: list[Rows] = []
-        for a, b, amount in _together(packed):
-            for other in b[kinds[a, b] == UNKNOWN].tolist():
-                kinds[a, other] = kind(a, other)
+    for begin, end in _chunks(rows[0], updates):
+        for a, b, amount in _together(_enabled(rows, begin, end, updates)):
             together[a, b] += amount
-            known = kinds[a, b]
-            some = (known == OPEN) | ((known == CLASH) & (reached is not None))
-            looked.append(np.stack([np.full(np.count_nonzero(some), a), b[some], known[some] == OPEN], axis=1))
-        asked = np.concatenate([np.zeros((0, 3)), *looked]).astype(np.int32)
-        moved = target[int(start[begin]) : int(start[end])]
-        for (a, other, _), found in zip(asked.tolist(), counter.count(begin, places, packed, moved, asked).tolist(), strict=True):
-            _add(counts, key(a, other), found)
-    for one, two in np.argwhere(together > 0).tolist():
+    met = np.argwhere(together > 0)
+    kinds = np.array([kind(a, b) for a, b in met.tolist()], dtype=np.int8)
+    looked = (kinds == OPEN) | ((kinds == CLASH) & (reached is not None))
+    counts: Counts = {}
+    for (one, two), known in zip(met[~looked].tolist(), kinds[~looked].tolist(), strict=True):
         number = int(together[one, two])
-        if kinds[one, two] == COMMUTE:
-            _add(counts, key(one, two), (number, 0, 0, 0, -1))
-        elif kinds[one, two] == CLASH and reached is None:
-            _add(counts, key(one, two), (0, number, 0, 0, -1))
+        _add(counts, key(one, two), (number, 0, 0, 0, -1) if known == COMMUTE else (0, number, 0, 0, -1))
+    asked, look = met[looked], kinds[looked] == OPEN
+    if len(asked):
+        kernel = passes.native()
+        if kernel is None:
+            found = _counted(_Counter(full, component, one_bottom, reached), rows, updates, asked, look)
+        else:
+            found = _counted_natively(kernel, full, rows, component, one_bottom, reached, updates, asked, look)
+        for (one, two), own in zip(asked.tolist(), found.tolist(), strict=True):
+            _add(counts, key(one, two), own)
     return counts
 
 
-def _places(start: Rows, update: Rows, begin: int, end: int, length: int, total: int) -> Rows:
-    """places[u, i]: where in the chunk's steps state begin + i does update u, or -1. Width a multiple of 64."""
+def _counted_natively(
+    kernel: Any,
+    full: StepGraph,
+    rows: tuple[Rows, Rows, Rows],
+    component: IntegerRow,
+    one_bottom: IntegerRow,
+    reached: Reach | None,
+    updates: int,
+    asked: Rows,
+    look: Rows,
+) -> Rows:
+    """The five numbers of `classify` for every pair of updates asked of."""
+    counts = np.zeros((len(asked), 5), dtype=np.int64)
+    counts[:, 4] = -1
+    pair = np.full((updates, updates), -1, dtype=np.int32)
+    pair[asked[:, 0], asked[:, 1]] = np.arange(len(asked))
+    of = only = np.zeros(0, dtype=np.int32)
+    bits, words, partial = np.zeros(0, dtype=np.uint64), 0, False
+    if reached is not None:
+        here = np.asarray(component)
+        of, bits, words, partial = reached.of[here].astype(np.int32), reached.bits, reached.bits.shape[1], reached.partial
+        if partial:
+            only = np.asarray(one_bottom)[here].astype(np.int32)
+    graphs = *rows_of_kernel(full.start, full.update, full.target), *rows_of_kernel(*rows)
+    kernel.forks(*graphs, of, bits, words, only, partial, updates, pair, look.astype(np.uint8), counts)
+    return counts
+
+
+def _counted(counter: _Counter, rows: tuple[Rows, Rows, Rows], updates: int, asked: Rows, look: Rows) -> Rows:
+    """The same in NumPy, chunk by chunk."""
+    counts = np.zeros((len(asked), 5), dtype=np.int64)
+    counts[:, 4] = -1
+    start, _, target = rows
+    for begin, end in _chunks(start, updates):
+        places = _places(rows, begin, end, updates)
+        moved = target[int(start[begin]) : int(start[end])]
+        for own, (a, b), open_ in zip(counts, asked.tolist(), look.tolist(), strict=True):
+            states = np.flatnonzero((places[a] >= 0) & (places[b] >= 0))
+            if len(states):
+                found = counter.classify(states + begin, moved[places[a][states]], moved[places[b][states]], a, b, open_)
+                own[:4] += found[:4]
+                own[4] = found[4] if own[4] < 0 else own[4]
+    return counts
+
+
+def _chunks(start: Rows, updates: int) -> Iterator[tuple[int, int]]:
+    """First and last state of chunks that a table of all updates fits."""
+    states = len(start) - 1
+    length = max(64, (1 << 22) // max(1, updates) // 64 * 64)
+    for begin in range(0, states, length):
+        yield begin, min(begin + length, states)
+
+
+def _enabled(rows: tuple[Rows, Rows, Rows], begin: int, end: int, updates: int) -> Rows:
+    """A bit for every update and state of the chunk, rows of 64 bits or a multiple: whether the state does the update."""
+    start, update, _ = rows
+    row = np.repeat(np.arange(end - begin), np.diff(start[begin : end + 1]))
+    enabled = np.zeros((updates, (end - begin + 63) // 64 * 64), dtype=bool)
+    enabled[update[int(start[begin]) : int(start[end])], row] = True
+    return np.packbits(enabled, axis=1)
+
+
+def _places(rows: tuple[Rows, Rows, Rows], begin: int, end: int, updates: int) -> Rows:
+    """places[u, i]: where in the chunk's steps state begin + i does update u, or -1."""
+    start, update, _ = rows
     base, last = int(start[begin]), int(start[end])
     row = np.repeat(np.arange(end - begin), np.diff(start[begin : end + 1]))
-    width = min(length, (end - begin + 63) // 64 * 64)
-    places = np.full((total, width), -1, dtype=np.int32)
+    places = np.full((updates, end - begin), -1, dtype=np.int32)
     places[update[base:last], row] = np.arange(last - base, dtype=np.int32)
     return places
 

@@ -333,6 +333,12 @@ def nearest_decisive(start: IntegerRow, target: IntegerRow, component: IntegerRo
     if not split.any():
         return None
     deferred = np.zeros(len(sees), dtype=bool)
+    if len(sees) == len(of):  # no cycles: a state is a component, and none of its steps stays in it
+        rows, apart = np.asarray(start), split[of]
+        moving = np.flatnonzero(np.diff(rows))
+        defers = np.logical_or.reduceat(apart[np.asarray(target)], rows[moving]) if len(moving) else np.zeros(0, dtype=bool)
+        apart[moving[defers]] = False
+        return int(of[int(np.argmax(apart))])
     for _, _, _, source, to in edges_of(np.asarray(start), np.asarray(target)):
         here, there = of[source], of[to]
         deferred[here[split[here] & split[there] & (here != there)]] = True

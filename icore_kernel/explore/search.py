@@ -30,7 +30,7 @@ class Engine(Enum):
     NATIVE = "native"
 
 
-EDITION = 6
+EDITION = 7
 """Of the C kernel, as in csrc/module.c: one that was built from other sources is left alone."""
 
 

@@ -153,12 +153,12 @@ static PyMethodDef METHODS[] = {
     {"reverse", kernel_reverse, METH_VARARGS, "reverse(start, target, start_out, source)"},
     {"reach", kernel_reach, METH_VARARGS, "reach(start, target, component, count, column, words, most, set_of) -> the sets, or None"},
     {"forks", kernel_forks, METH_VARARGS,
-     "forks(start, update, target, component, only, set_of, bits, words, partial, begin, width, places, moved, enabled, asked, counts)"},
+     "forks(start, update, target, moves_start, moves_update, moves_target, set_of, bits, words, only, partial, updates, pair, look, counts)"},
     {NULL, NULL, 0, NULL},
 };
 
 /* Counted up whenever the Python side needs more, or something else, than it did: search.py asks for its own. */
-#define EDITION 6
+#define EDITION 7
 
 static int execute(PyObject *module)
 {

@@ -228,36 +228,31 @@ PyObject *kernel_reach(PyObject *module, PyObject *args)
     return rows;
 }
 
-/* forks(start, update, target, component, only, set_of, bits, words, partial, begin, width, places, moved, enabled, asked, counts): see forks.h. */
+/* forks(start, update, target, moves_start, moves_update, moves_target, set_of, bits, words, only, partial, updates, pair, look, counts): forks.h. */
 PyObject *kernel_forks(PyObject *module, PyObject *args)
 {
-    enum { START, UPDATE, TARGET, COMPONENT, ONLY, SET_OF, BITS, PLACES, MOVED, ENABLED, ASKED, COUNTS, VIEWS };
-    Py_buffer views[VIEWS];
-    long long words, begin, width;
+    enum { START, UPDATE, TARGET, MOVES_START, MOVES_UPDATE, MOVES_TARGET, SET_OF, BITS, ONLY, PAIR, LOOK, COUNTS, VIEWS };
+    Py_buffer v[VIEWS];
+    long long words, updates;
     int partial, done = -2;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*LpLLy*y*y*y*w*", &views[START], &views[UPDATE], &views[TARGET], &views[COMPONENT], &views[ONLY],
-                          &views[SET_OF], &views[BITS], &words, &partial, &begin, &width, &views[PLACES], &views[MOVED], &views[ENABLED], &views[ASKED],
-                          &views[COUNTS]))
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*Ly*pLy*y*w*", &v[START], &v[UPDATE], &v[TARGET], &v[MOVES_START], &v[MOVES_UPDATE], &v[MOVES_TARGET],
+                          &v[SET_OF], &v[BITS], &words, &v[ONLY], &partial, &updates, &v[PAIR], &v[LOOK], &v[COUNTS]))
         return NULL;
-    if (words >= 0 && words <= INT32_MAX / 64 && width > 0 && width % 64 == 0 && views[START].len >= 8) {
-        const Known known = {
-            .start = views[START].buf, .update = views[UPDATE].buf, .target = views[TARGET].buf, .component = views[COMPONENT].buf,
-            .only = views[ONLY].buf, .set_of = views[SET_OF].buf, .bits = views[BITS].buf, .words = words, .partial = partial,
-            .states = views[START].len / 8 - 1, .steps = views[TARGET].len / 4, .components = views[SET_OF].len / 4,
-            .sets = words ? views[BITS].len / (words * 8) : 0,
-        };
-        const ForksChunk chunk = {.begin = begin, .width = width, .updates = views[PLACES].len / (width * 4), .moves = views[MOVED].len / 4,
-                             .place = views[PLACES].buf, .moved = views[MOVED].buf, .enabled = views[ENABLED].buf};
-        const int64_t pairs = views[ASKED].len / 12;
-        if (has(&views[UPDATE], known.steps, 4) && has(&views[ENABLED], chunk.updates * (width / 8), 1) && has(&views[COUNTS], pairs, 40) &&
-            (!words || (has(&views[COMPONENT], known.states, 4) && has(&views[ONLY], known.components, 4)))) {
+    const int64_t states = (int64_t)(v[START].len / 8) - 1, pairs = (int64_t)v[LOOK].len;
+    if (states >= 0 && words >= 0 && words <= INT32_MAX / 64 && updates >= 0 && updates <= INT32_MAX / 2) {
+        const Rows full = {v[START].buf, v[UPDATE].buf, v[TARGET].buf, v[TARGET].len / 4};
+        const Rows moves = {v[MOVES_START].buf, v[MOVES_UPDATE].buf, v[MOVES_TARGET].buf, v[MOVES_TARGET].len / 4};
+        const Reached reached = {v[SET_OF].buf, v[BITS].buf, v[ONLY].buf, words, words ? v[BITS].len / (words * 8) : 0, partial};
+        if (has(&v[MOVES_START], states + 1, 8) && has(&v[UPDATE], full.steps, 4) && has(&v[MOVES_UPDATE], moves.steps, 4) &&
+            has(&v[PAIR], updates * updates, 4) && has(&v[COUNTS], pairs, 40) && (!words || has(&v[SET_OF], states, 4)) &&
+            (!words || !partial || has(&v[ONLY], states, 4))) {
             Py_BEGIN_ALLOW_THREADS
-            done = forks_count(&known, &chunk, pairs, views[ASKED].buf, views[COUNTS].buf);
+            done = forks_count(states, &full, &moves, &reached, updates, v[PAIR].buf, pairs, v[LOOK].buf, v[COUNTS].buf);
             Py_END_ALLOW_THREADS
         }
     }
-    for (int view = 0; view < VIEWS; view++) PyBuffer_Release(&views[view]);
+    for (int view = 0; view < VIEWS; view++) PyBuffer_Release(&v[view]);
     if (done == -1) return PyErr_NoMemory();
     if (done == -2 && !PyErr_Occurred()) wrong("forks: a table names something that is not there");
     if (PyErr_Occurred()) return NULL;
