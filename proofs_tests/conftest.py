@@ -64,6 +64,7 @@ def theory() -> Path:
 
 # Each is a sibling of quicker tests of the same thing: the long ones run in the nightly setting.
 NIGHTLY_ONLY = (
+    "test_random_packages.py::test_at_least_a_third_are_violated",
     "test_prove_proofs.py::test_a_bug_planted_in_it_is_found",
     "test_native.py::test_examples_are_explored_as_by_the_other_engines[Unaudited(through=None)-release_pipeline]",
     "test_native.py::test_examples_are_explored_as_by_the_other_engines[Unaudited(through=None)-binary_coverage]",
@@ -76,6 +77,7 @@ NIGHTLY_ONLY = (
     "test_partial_order.py::test_examples_have_the_same_verdicts_under_every_reduction[compatible_merge]",
 )
 NIGHTLY_FAMILIES = (
+    "test_random_packages.py::test_packages_are_explored_alike_by_everything[",
     "test_audit_commit.py::test_solver_and_evaluation_break_the_same_clauses_in_two_hundred_states[",
     "test_audit_repair.py::test_the_naive_search_finds_the_same_in_a_hundred_states[",
     "test_audit_repair.py::test_plans_by_anybody_are_as_short_as_the_naive_search_says_everywhere[",
