@@ -6,7 +6,8 @@ the result to acceptance, which faults there are, and which mistakes the author 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 
 FLAWS = ("unguarded", "unissued", "wrong value", "unbacked ready", "false invariant", "unreachable", "not claimed")
@@ -20,7 +21,6 @@ class Drawn:
     chain: int
     flaws: tuple[str, ...]
     symmetric: bool
-    lines: list[str] = field(default_factory=list, repr=False)
 
 
 def random_package(random: Random) -> Drawn:
@@ -29,7 +29,7 @@ def random_package(random: Random) -> Drawn:
     looks = random.choice((0, 1, 1, 2) if len(works) > 1 else (0, 1, 2, 2, 3, 4))
     flaws = tuple(flaw for flaw in FLAWS if random.random() < 0.1)
     symmetric = len(agents) > 1 and random.random() < 0.5
-    needs = [(a, b) for a, b in zip(works, works[1:], strict=False) if random.random() < 0.7]
+    needs = [(a, b) for a, b in pairwise(works) if random.random() < 0.7]
     blocked = {b for _, b in needs}
     last = f"look{looks}" if looks else "done"
     lines = ["language 1", 'package Drawn "1.0"', f"agents {{ {'  '.join(agents)} }}", "input request"]
@@ -58,14 +58,15 @@ def random_package(random: Random) -> Drawn:
     lines.append("}")
     for look in range(1, looks + 1):
         before = f"look{look - 1}" if look > 1 else "done"
-        lines += [f"update study{look}(w: Task) operation certify by monitor {{", f"  when valid({before}(w)) and not active(look{look}(w))"]
-        lines += [f"  issue look{look}(w)", "}"]
+        lines.append(f"update study{look}(w: Task) operation certify by monitor {{")
+        lines += [f"  when valid({before}(w)) and not active(look{look}(w))", f"  issue look{look}(w)", "}"]
     if needs:
         backed = "" if "unbacked ready" in flaws else " and exists p in Task where needs(p, w): valid(done(p))"
         lines += ["update enable(w: Task) operation enable by monitor {", f"  when status(w) == blocked{backed}"]
         lines += ["  set status(w) := ready", "  issue enabled(w)", "}"]
     guard = "" if "unguarded" in flaws else f" and valid({last}(w))"
-    lines += ["update accept_it(w: Task) operation resolve by monitor {", f"  when status(w) == closed{guard}", "  set status(w) := accepted"]
+    lines += ["update accept_it(w: Task) operation resolve by monitor {", f"  when status(w) == closed{guard}"]
+    lines.append("  set status(w) := accepted")
     lines += [*([] if "unissued" in flaws else ["  issue ok(w)"]), "  consume result(w)", "}"]
     first, final = works[0], works[-1]
     lines.append(f"invariant resting: status({final}) == accepted implies status({first}) in {{closed, accepted}}")
