@@ -295,6 +295,25 @@ def start_up(repeats: int, book: Book, home: Path) -> None:
     book.enter("start-up", "", subject, measure(subject, engines, repeats), {})
 
 
+def commits(repeats: int, home: Path) -> None:
+    """Commits of the audit loop (commits.py), alone and in the whole loop, each run a process of its own."""
+    heads = ("solver ms", "CPU", "all ms", "CPU", "total s", "CPU", "MB at 1,000", "at the end", "record MB")
+    print(f"\ncommits · model B as obligations with evidence · {repeats} runs each, medians")
+    print(f"  {'':<10}{'commits':>9}" + "".join(f"{head:>13}" for head in heads))
+    for what in ("auditor", "loop"):
+        runs = []
+        for _ in range(repeats):
+            words = (sys.executable, str(HERE / "commits.py"), what)
+            done = peers.run(words, home, limit=3600, environment=environment(home))
+            if done.status != 0:
+                raise peers.PeerError(f"commits.py {what}: status {done.status}: {done.output[-2000:]}")
+            runs.append(json.loads(done.output))
+        keys = ("solver_ms", "solver_cpu_ms", "all_ms", "all_cpu_ms", "seconds", "cpu_seconds", "mb_at_1000", "mb_at_end", "record_mb")
+        shown = "".join(f"{statistics.median(run[key] for run in runs):>13.3f}" for key in keys)
+        print(f"  {what:<10}{runs[0]['commits']:>9,}{shown}", flush=True)
+    print(f"  {runs[0]['fields']} fields, {runs[0]['updates']} ground updates, {runs[0]['clauses']} clauses")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=tuple(SIZES), default="S")
@@ -302,7 +321,7 @@ def main() -> None:
         "--engines", metavar="NAME,...", help="icore, icore-2, icore-numpy, spin, rumur, maude, tlc, nusmv (default: what is installed)"
     )
     parser.add_argument("--repeat", type=int, default=5, metavar="N")
-    parser.add_argument("--part", choices=("all", "exploration", "checks", "start-up", "small", "disk"), default="all")
+    parser.add_argument("--part", choices=("all", "exploration", "checks", "start-up", "commits", "small", "disk"), default="all")
     parser.add_argument("--models", metavar="A,B,C", default="A,B,C", help="which of the models (default: all)")
     parser.add_argument("--no-table", action="store_true", help="do not append to figures.csv")
     asked = parser.parse_args()
@@ -321,6 +340,8 @@ def main() -> None:
                 with_checks(asked.size, asked.repeat, book, home)
             if asked.part in ("all", "start-up"):
                 start_up(asked.repeat, book, home)
+            if asked.part in ("all", "commits"):
+                commits(asked.repeat, home)
             if asked.part in ("all", "small"):
                 small()
             if asked.part in ("all", "disk"):
