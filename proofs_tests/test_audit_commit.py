@@ -75,7 +75,7 @@ def _walk(loaded: Loaded, judge: Judge, draw: random.Random, states: int) -> Ite
 
 
 def _compared(path: Path, states: int, share: float = 1.0) -> tuple[int, int]:
-    """(legal, illegal) occurrences over random states: every update, or the `share` of those whose `when` fails."""
+    """(legal, illegal) over random states: every occurrence, and a `share` of the updates whose `when` fails there."""
     loaded, solver = _package(path)
     system, judge, draw = loaded.system, Judge(loaded.system), random.Random(7)
     counts = [0, 0]
@@ -107,9 +107,8 @@ def test_solver_and_evaluation_break_the_same_clauses_of_every_update() -> None:
 
 @pytest.mark.parametrize("path", [*EXAMPLES, MODEL], ids=lambda path: path.stem)
 def test_solver_and_evaluation_break_the_same_clauses_in_two_hundred_states(path: Path) -> None:
-    loaded, _ = _package(path)
-    legal, illegal = _compared(path, 200)
-    assert legal + illegal == 200 * len(loaded.system.updates) and min(legal, illegal) >= 200
+    legal, illegal = _compared(path, 200, share=0.05)
+    assert min(legal, illegal) >= 200
 
 
 def test_a_state_after_that_the_update_does_not_lead_to_is_no_commit() -> None:

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import z3
 from audit_desk import Scripted, desk
 from repair_oracle import Best, breadth_first, diagnosed
 
@@ -137,6 +138,17 @@ def test_a_solver_that_gives_up_certifies_nothing(loaded: Loaded, monkeypatch: p
     found = suggest(auditor, _diagnosis(auditor, NOTHING_ENABLED))
     assert (found.steps, found.none) == ((), False)
     assert found.reason == "the solver gave up after 1 steps: no more effort"
+
+
+def test_an_optimizer_that_gives_up_leaves_the_fewest_steps(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(z3.Optimize, "check", lambda _: z3.unknown)
+    auditor = _at(loaded)
+    found = suggest(auditor, _diagnosis(auditor, NOTHING_ENABLED))
+    assert len(found.steps) == 2
+    assert found.reason == "a recovery of fewest steps, not weighed against others: the solver gave up: 2 steps by ana"
+    monkeypatch.setattr(z3.Optimize, "check", lambda _: z3.unsat)
+    with pytest.raises(Disagreement, match="a plan of 2 steps is there, and Optimize finds none"):
+        suggest(auditor, _diagnosis(auditor, NOTHING_ENABLED))
 
 
 # ---- what is proposed is not believed --------------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ def suggest(auditor: Auditor, diagnosis: Diagnosis, depth: int = DEPTH, cure: bo
     if broken:
         raise _recorded(auditor, f"the audit refuses the recovery that was found: {broken[0].clause} {broken[0].text}")
     words = tuple(f"{step.update}: {'; '.join(in_words(auditor, step)) or 'nothing changes'}" for step in labelled)
+    what = "a smallest recovery" if found.plan.weighed else "a recovery of fewest steps, not weighed against others: the solver gave up"
     return Suggestion(
         agent=wanted.agent,
         steps=steps,
@@ -93,7 +94,7 @@ def suggest(auditor: Auditor, diagnosis: Diagnosis, depth: int = DEPTH, cure: bo
         none=False,
         depth=found.depth,
         closed=False,
-        reason=f"a smallest recovery: {found.depth} step{'' if found.depth == 1 else 's'} by {wanted.agent}",
+        reason=f"{what}: {found.depth} step{'' if found.depth == 1 else 's'} by {wanted.agent}",
         seconds=found.seconds,
     )
 

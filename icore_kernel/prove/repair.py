@@ -12,7 +12,7 @@ What Z3 proposes is stepped through in the scalar meaning before it is returned.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -58,13 +58,14 @@ class Task:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A sequence of least length, of these one that is preferred if there is one, of these one of least cost, of these one of greatest
-    value. `states`: the start and each state after."""
+    value. `states`: the start and each state after. Not `weighed`: Optimize gave up, and it is any one of least length."""
 
     updates: tuple[int, ...]
     states: tuple[State, ...]
     preferred: bool
     cost: int
     value: int
+    weighed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,9 @@ def smallest(system: System, bank: TermBank, task: Task, depth: int) -> Found:
         if met == z3.unknown:
             return Found(None, length - 1, reason=search.solver.reason_unknown(), seconds=perf_counter() - started)
         if met == z3.sat:
-            return Found(replayed(system, task, *search.best()), length, seconds=perf_counter() - started)
+            model, weighed = search.best()
+            plan = replayed(system, task, search.updates(model), search.states(model))
+            return Found(plan if weighed else replace(plan, weighed=False), length, seconds=perf_counter() - started)
     return Found(None, depth, seconds=perf_counter() - started)
 
 
@@ -180,10 +183,13 @@ class _Unrolled:
             self._add(z3.Implies(literal, self._settled[-1]))
         return literal
 
-    def best(self) -> tuple[list[int], list[State]]:
-        """By Optimize: the steps and states of a plan of this length that costs least, and of these has the greatest value."""
+    def best(self) -> tuple[Any, bool]:
+        """By Optimize: a model of a plan of this length that costs least, and of these has the greatest value; where it gives up
+        (false) the model that the plain solver has just found."""
+        found = self.solver.model()
         best = z3.Optimize(ctx=self.context)
         best.set("priority", "lex")
+        best.set("rlimit", EFFORT)
         best.add(*self._facts)
         best.add(z3.Bool(f"goal {self.length}", ctx=self.context))
         end = f"@{self.length}"
@@ -203,11 +209,16 @@ class _Unrolled:
                     best.add_soft(z3.Not(taken), str(weight), "cost")
         if self.task.value is not None and self.task.value.lo < self.task.value.hi:
             best.maximize(self._natural(self.task.value, end))
-        if best.check() != z3.sat:
-            raise Disagreement(f"a plan of {self.length} steps is there, and Optimize finds none: {best.reason_unknown()}")
-        model = best.model()
-        updates = [next(n for n, literal in chosen.items() if z3.is_true(model.eval(literal, True))) for chosen in self._chosen]
-        return updates, [self._state(model, f"@{i}") for i in range(self.length + 1)]
+        said = best.check()
+        if said == z3.unsat:
+            raise Disagreement(f"a plan of {self.length} steps is there, and Optimize finds none")
+        return (best.model(), True) if said == z3.sat else (found, False)
+
+    def updates(self, model: Any) -> list[int]:
+        return [next(n for n, literal in chosen.items() if z3.is_true(model.eval(literal, True))) for chosen in self._chosen]
+
+    def states(self, model: Any) -> list[State]:
+        return [self._state(model, f"@{i}") for i in range(self.length + 1)]
 
     # ---- parts -----------------------------------------------------------------------------------------------------------
     def _add(self, *facts: Any) -> None:
