@@ -64,20 +64,25 @@ def test_external_evidence_enters_through_an_input_node(theory: Path) -> None:
     state = found.after("write(b)", "close(b)")
     assert found.holds(state, "anchored", "asked(b)")
     assert not found.holds(state, "anchored", "done(b)")  # an artifact only
+    assert found.holds(state, "anchored", "relayed(b)")  # its premise asked(b) rests on the request
+    assert found.holds(state, "witnessed", "asked(b)")  # an input is something to see
     assert found.holds(state, "witnessed", "done(b)")  # but an artifact is something to see
     assert found.holds(state, "witnessed", "ok(b)")  # through its premise done(b)
     assert not found.holds(state, "witnessed", "done(c)")  # there is no report on c
     assert not found.holds(state, "witnessed", "vouch(b)")
     assert found.holds(state, "rests", "asked(b)")
     assert not found.holds(state, "rests", "assumed(b)")  # active from the start, and no event issued it
+    assert found.holds(state, "rests", "relayed(b)") and not found.holds(state, "rests", "built(b)")  # nor what rests on it
 
 
 def test_support_needs_the_claim_the_epoch_and_validity(theory: Path) -> None:
-    found = lab(theory, "supports", "justified")
+    found = lab(theory, "supports", "justified", "valid")
     closed = found.after("write(b)", "close(b)")
     assert found.holds(closed, "supports", "done(b)", "status(b)")
     assert not found.holds(closed, "supports", "asked(b)", "status(b)")  # valid, and its claim is `ready`
     assert not found.holds(closed, "supports", "done(b)", "node(b)")  # no claim of that kind
+    wrongly = found.after("write(b)", "close_wrongly(b)")  # issued with the event, valid, and its claim is `closed`
+    assert found.holds(wrongly, "valid", "done(b)") and not found.holds(wrongly, "supports", "done(b)", "status(b)")
     silent = found.after("write(b)", "close_silently(b)")
     assert not found.holds(silent, "justified", "status(b)")
     heard = found.after("hear(b)", start=silent)

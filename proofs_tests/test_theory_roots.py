@@ -43,6 +43,7 @@ def test_four_statuses_are_unresolved_and_four_are_settled(theory: Path) -> None
         assert found.holds(state, "settled", "x") is (side == "settled"), status
         assert found.holds(state, "accepted", "x") is (status == "accepted"), status
     assert not found.holds(found.start, "unresolved", "late") and not found.holds(found.start, "settled", "late")  # not there yet
+    assert not found.holds(found.after("set_status(late, accepted)"), "accepted", "late")
 
 
 def test_a_required_root_is_declared_present_and_waits_for_nothing(theory: Path) -> None:
@@ -67,6 +68,7 @@ def test_removal_takes_valid_evidence_to_make_a_root_ineffective(theory: Path) -
     assert found.those(dropped, "off", WORK) == {"s"} and found.those(dropped, "effective", WORK) == {"r"}
     silent = found.after("drop_silently(s)")
     assert found.those(silent, "off", WORK) == set() and found.those(silent, "effective", WORK) == {"r", "s"}
+    assert found.those(found.after("announce(s)"), "off", WORK) == set()  # evidence, and no marker
 
 
 def test_its_own_failure_is_no_evidence_for_the_removal_of_a_root(theory: Path) -> None:
@@ -81,6 +83,8 @@ def test_its_own_failure_is_no_evidence_for_the_removal_of_a_root(theory: Path) 
     assert found.infeasible(looked) == () and not found.holds(looked, "off", "s")
     assert found.holds(found.after("finish(s)", "drop_seen(s)"), "off", "s")  # closed is no failure
     assert found.holds(found.after("drop(s)", start=state), "off", "s")  # with a reason of another kind it does
+    assert found.holds(found.after("fail(s)", "drop_told(s)"), "off", "s")  # it reads the status of other work
+    assert not found.holds(found.after("set_status(s, invalid)", "drop_noticed(s)"), "off", "s")  # invalid work has failed, too
 
 
 def test_a_root_is_discharged_by_its_own_acceptance_on_valid_evidence(theory: Path) -> None:
@@ -101,6 +105,9 @@ def test_a_root_is_discharged_by_accepted_work_that_one_certificate_joins(theory
     assert found.holds(joined, "together", "s", "joint(s)") and found.those(joined, "Dis", WORK) == {"s"}
     half = found.after("finish(y)", "join(s)", start=accepted(found, "x"))
     assert not found.holds(half, "together", "s", "joint(s)")  # y is closed, not accepted
+    nothing = found.after("join_nothing(s)")  # compatible, and it names no part
+    assert not found.holds(nothing, "together", "s", "bare_word(s)") and found.those(nothing, "Dis", WORK) == set()
+    assert not found.holds(accepted(found, "x"), "together", "s", "ok(x)")  # coverage, and no word of compatibility
     elsewhere = found.after("join_wrongly(s)", start=accepted(found, "z"))
     assert found.those(elsewhere, "Dis", WORK) == set()  # z is accepted, and covers r
     circular = found.after("take_in_silently(s)", "give_word(s)", start=accepted(found, "x"))
@@ -143,3 +150,6 @@ def test_the_evaluation_set_keeps_what_is_left_and_what_supports_the_end(theory:
     both = found.after("drop(s)", "drop(r)")
     assert found.those(both, "W", WORK) == {"r", "s"}
     assert found.those(found.after("begin_late"), "W", WORK) == everything | {"late"}
+    assert found.those(found.after("drop_silently(late)", "complain(late)"), "W", WORK) == everything  # it is not there
+    unsound = found.after("set_status(z, ready)", start=done)  # z stands unjustified, and nothing is asked of it
+    assert not found.holds(unsound, "W", "z") and found.holds(unsound, "definition 7", "z")

@@ -75,6 +75,7 @@ def test_a_root_has_failed_until_a_valid_repair_neutralizes_it(theory: Path) -> 
     assert found.those(found.after("fail(p)"), "failed", WORK) == set()  # p is no root
     assert found.those(found.after("fail(r)", "drop(r)"), "failed", WORK) == set()  # r is effective no more
     assert found.those(found.after("fail_in_a_circle(r)"), "failed", WORK) == set()  # evidence that rests on its own claim
+    assert found.those(found.after("fail_in_a_circle(r)"), "unrepaired", WORK) == {"r"}  # valid, and nothing could repair it
 
 
 def test_the_live_frontier_is_what_can_still_be_used(theory: Path) -> None:
@@ -89,6 +90,7 @@ def test_the_live_frontier_is_what_can_still_be_used(theory: Path) -> None:
     written = found.after("finish(z)", start=told)
     assert found.those(written, "quiet", ("r", "s")) == {"s"} and not found.holds(written, "all quiet")
     assert found.holds(found.after("file(z)", start=written), "all quiet")
+    assert found.holds(found.after("drop(r)", start=written), "all quiet")  # it feeds nothing but a root that is off
 
 
 def test_accepted_work_depends_on_nothing_broken_however_far_away(theory: Path) -> None:
@@ -101,9 +103,11 @@ def test_accepted_work_depends_on_nothing_broken_however_far_away(theory: Path) 
     assert found.holds(found.after("drop(deep)", start=through), "firm", "r")
     assert found.holds(found.after(*ACCEPTED), "all firm") and not found.holds(through, "all firm")
     assert not found.holds(found.after(*ACCEPTED, "put_before(z, r)", "fail(z)"), "firm", "r")  # before r, and rejected
+    behind = found.after(*ACCEPTED, "put_before(z, x)", "put_before(x, s)", "fail(z)")
+    assert not found.holds(behind, "firm", "s")  # z is before x, and x before s
     assert not found.holds(found.after(*ACCEPTED, "take_in(z)"), "firm", "s")  # z contradicts s
     complained = found.after(*ACCEPTED, "complain(p)")  # accepted, with failure evidence that nothing repairs
-    assert found.those(complained, "broken", WORK) == {"p"} and not found.holds(complained, "firm", "r")
+    assert found.those(complained, "broken", WORK) == {"p"} and found.those(complained, "firm", ("p", "r")) == set()
 
 
 def test_acc_holds_when_all_five_clauses_do(theory: Path) -> None:
@@ -117,17 +121,24 @@ def test_acc_holds_when_all_five_clauses_do(theory: Path) -> None:
 
 
 def test_each_clause_of_acc_fails_alone_somewhere(theory: Path) -> None:
-    found = Lab("terminal", theory)
+    """And so does the report of Accept, which asks for the same but for feasibility."""
+    found = lab(theory, "accept now")
+
+    def missing(*steps: str) -> tuple[str, ...]:
+        state = found.after(*steps)
+        assert found.holds(state, "accept now") is (found.not_accept(state) == ())
+        return found.not_accept(state)
+
     but_z = ("tell", *accepted("deep", "p", "x", "y", "r", "s"))
-    assert found.not_accept(found.after(*but_z)) == ("Acc(1)",)  # z is unresolved
-    assert found.not_accept(found.after(*but_z, "drop(z)")) == ()
-    assert found.not_accept(found.after(*REST, *accepted("r"), *closed("s"))) == ("Acc(2)",)  # s is executed, not validated
+    assert missing(*but_z) == ("Acc(1)",)  # z is unresolved
+    assert missing(*but_z, "drop(z)") == ()
+    assert missing(*REST, *accepted("r"), *closed("s")) == ("Acc(2)",)  # s is executed, not validated
     jointly = (*REST, *accepted("s"), *closed("r"), "join")
-    assert found.not_accept(found.after(*jointly)) == ()
-    assert found.not_accept(found.after(*jointly, "complain(r)")) == ("Acc(3)",)
+    assert missing(*jointly) == ()
+    assert missing(*jointly, "complain(r)") == ("Acc(3)",)
     rejected = ("tell", *accepted("p", "x", "y", "r", "s"), *failed("deep"), *closed("z"))
-    assert found.not_accept(found.after(*rejected)) == ("Acc(4)",)
-    assert found.not_accept(found.after(*REST, *accepted("r"), "finish(s)", "take_in(s)", "finish(z)")) == ("Acc(5)",)  # a paper lies there
+    assert missing(*rejected) == ("Acc(4)",)
+    assert missing(*REST, *accepted("r"), "finish(s)", "take_in(s)", "finish(z)") == ("Acc(5)",)  # a paper lies there
 
 
 def test_an_infeasible_state_is_no_success_and_no_failure(theory: Path) -> None:
@@ -138,16 +149,24 @@ def test_an_infeasible_state_is_no_success_and_no_failure(theory: Path) -> None:
 
 
 def test_each_clause_of_rej_fails_alone_somewhere(theory: Path) -> None:
+    """And so does the report of Reject."""
     found = lab(theory, "all failed", "none discharged", "reject now")
+
+    def missing(*steps: str) -> tuple[str, ...]:
+        state = found.after(*steps)
+        assert found.holds(state, "reject now") is (found.not_reject(state) == ())
+        return found.not_reject(state)
+
     state = found.after(*REJECTED)
-    assert found.infeasible(state) == () and found.not_reject(state) == ()
-    assert found.holds(state, "reject now") and found.holds(state, "all failed") and found.holds(state, "none discharged")
-    assert found.not_reject(found.after("tell", *closed("deep", "p", "x", "y"), *failed("r", "s"))) == ("Rej(1)",)  # z
-    assert found.not_reject(found.after(*REJECTED, "mend(r)")) == ("Rej(2)",)
-    both = found.after(*REST, *failed("s"), *closed("r"), "complain(r)", "join")
-    assert found.not_reject(both) == ("Rej(3)",)  # r has failed, and x and y discharge it
-    assert not found.holds(both, "none discharged")
-    assert found.not_reject(found.after(*REJECTED, "finish(z)")) == ("Rej(4)",)
+    assert found.infeasible(state) == () and missing(*REJECTED) == ()
+    assert found.holds(state, "all failed") and found.holds(state, "none discharged")
+    assert missing("tell", *closed("deep", "p", "x", "y"), *failed("r", "s")) == ("Rej(1)",)  # z
+    assert missing(*REJECTED, "mend(r)") == ("Rej(2)",)
+    both = (*REST, *failed("s"), *closed("r"), "complain(r)", "join")
+    assert missing(*both) == ("Rej(3)",)  # r has failed, and x and y discharge it
+    assert not found.holds(found.after(*both), "none discharged")
+    assert missing("tell", *closed("deep", "p", "x", "y", "z"), *failed("r"), *accepted("s"), "drop(s)") == ()  # s is done, and off
+    assert missing(*REJECTED, "finish(z)") == ("Rej(4)",)
     assert not found.holds(found.start, "reject now")
     nothing = found.after(*REJECTED, "drop(r)", "drop(s)")
     assert not found.holds(nothing, "all failed") and found.not_reject(nothing) == ("Rej(1)", "Rej(2)")
