@@ -349,6 +349,7 @@ def test_the_first_counterexample_is_saved_once(engine: Engine, run: Run, tmp_pa
         "initial": {"head.commit": "1"},
         "steps": ["assign(ana, unit)", "push", "wait(ana)"],
         "offending": "finish.careless(ana, unit)",
+        "cycle": [],
     }
 
 
