@@ -331,14 +331,19 @@ def test_a_host_with_an_answer_keeps_it_unless_it_is_never_asked(loaded: Loaded)
     assert recovery(always=True) == "reassign(ana, left)"
 
 
-def test_where_there_is_none_the_agent_waits_and_the_record_says_why(loaded: Loaded) -> None:
+def test_where_there_is_none_nothing_is_proposed_and_the_record_says_why(loaded: Loaded) -> None:
     store = open_store("memory:")
     auditor = Auditor(loaded, store)
     left = ["assign(ana, left)", "finish(ana, left)", "assign(ana, right)", "finish(ana, right)"]
     inner = Scripted({t: ("ana", name) for t, name in enumerate(left)})
     Loop(auditor, RepairHost(inner, auditor), Parameters(Fraction(0), 1, 6)).run()
-    waited = [e.body["outside"]["repair"] for e in store.entries() if e.kind == "feedback"]
-    assert waited and all(w["none"] and w["closed"] and not w["steps"] for w in waited)
+    refused = [e.body for e in store.entries() if e.kind == "feedback"]
+    assert refused
+    for body in refused:
+        said = body["outside"]["repair"]
+        assert said["none"] and said["closed"] and not said["steps"]
+        assert [(v["clause"], v["text"]) for v in body["violations"]] == [("answer", said["said"])]
+        assert said["said"].endswith("in any number of steps is a recovery")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
