@@ -12,7 +12,8 @@ DEPTH = 4
 
 class RepairHost:
     """Schedules and steps as the inner host does. A recovery is the inner host's where it proposes one (`always`: it is not asked),
-    else the smallest legal one that Z3 finds in up to `depth` steps; where it certifies that there is none, that is the answer, and nothing is proposed.
+    else the smallest legal one that Z3 finds in up to `depth` steps; where it certifies that there is none, that is the answer, and
+    nothing is proposed.
 
     What was found stands in the record beside the proposal, under `repair`. It is audited like anybody's proposal.
     """
