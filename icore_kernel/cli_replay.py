@@ -94,3 +94,30 @@ def replay_json(target: str, found: Replayed) -> dict[str, object]:
         "digest": found.digest,
         "state": dict(found.state),
     }
+
+
+# ---- explain ---------------------------------------------------------------------------------------------------------------
+
+
+def explain_record(target: str, asked: str | None, at: int | None, form: str) -> ExitStatus:
+    """Print an explanation. 0; 1 where nothing of the kind is asserted, or the record is not that of justified work; 2 for no record."""
+    from icore_kernel.record.explain import NothingToExplain, explain
+    from icore_kernel.record.history import Unexplained
+    from icore_kernel.report import explanation as forms
+    from icore_kernel.report.json import dump
+
+    try:
+        found = explain(shown(target), lambda: read_entries(target), asked, at)
+    except (NothingToExplain, Unexplained) as wrong:
+        click.echo(str(wrong), err=True)
+        return ExitStatus.VIOLATED
+    match form:
+        case "json":
+            click.echo(dump(forms.explanation_json(found, shown(target))))
+        case "dot":
+            click.echo(forms.explanation_dot(found), nl=False)
+        case "prov":
+            click.echo(dump(forms.explanation_prov(found)))
+        case _:
+            paint.write(forms.explanation_lines(found), sys.stdout)
+    return ExitStatus.HOLDS

@@ -1,4 +1,4 @@
-"""The commands about runs: `icore audit` and `icore replay`. Only click is imported at start; `cli.py` adds them to the group."""
+"""The commands about runs and their records. Only click is imported at start; `cli.py` adds them to the group."""
 
 from __future__ import annotations
 
@@ -122,4 +122,21 @@ def replay(record: str, to: int | None, solver: bool, form: str) -> int:
     return guarded(lambda: replay_record(record, to, solver, form == "json"))
 
 
-COMMANDS = (audit, replay)
+@click.command()
+@click.argument("record", metavar="RECORD")
+@click.argument("asked", metavar="[WHAT]", required=False)
+@click.option("--at", metavar="SEQ", type=click.IntRange(min=0), help="As it was after entry SEQ (else at the end).")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "dot", "prov"]), default="text", show_default=True, help="What to print."
+)
+def explain(record: str, asked: str | None, at: int | None, form: str) -> int:
+    """The justification of WHAT, down to the inputs: an obligation, an assertion or a certificate of RECORD.
+
+    Without WHAT: of every required root that is settled. Exit status: 0, or 1 where it is not asserted.
+    """
+    from icore_kernel.cli_replay import explain_record, guarded
+
+    return guarded(lambda: explain_record(record, asked, at, form))
+
+
+COMMANDS = (audit, replay, explain)

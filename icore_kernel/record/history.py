@@ -1,0 +1,205 @@
+"""What a record tells of its run: events, what each emitted, observed, established and issued, and what evidence rests on.
+
+From the entries alone; states are the checker's. The events of seq 0 are the beginning: what no event made is of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from icore_kernel.record.checker import Run
+from icore_kernel.record.entry import BrokenRecord, Entry, RecordError
+
+START = 0
+"""The number of the opening: what was there from the start is of this event."""
+PREMISES = ("input", "artifact", "certificate", "assertion")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An entry as something that somebody did. `agent` proposed it, `actor` is whose update it is; refused attempts are events too."""
+
+    seq: int
+    kind: str
+    round: int
+    agent: str
+    actor: str
+    update: str
+    operation: str
+    phase: str
+    body: Mapping[str, Any]
+
+    @property
+    def committed(self) -> bool:
+        return self.kind == "commit"
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """A certificate as an event issued it: what it claimed, and what it rested on, in the state that the event made.
+
+    `captured` are the premises that were asked then and never again.
+    """
+
+    certificate: str
+    seq: int
+    claims: tuple[str, ...]
+    premises: tuple[tuple[str, str], ...]
+    captured: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """An artifact as an event emitted it, or an input as it was observed, with its fields."""
+
+    name: str
+    seq: int
+    fields: Mapping[str, Any]
+
+
+class Unexplained(RecordError):
+    """A record that cannot be read as a history of justified work; `problems` are the checker's."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems[:3]))
+        self.problems = problems
+
+
+class History:
+    """Follow entries with `add`; `run` is the present state and its evidence.
+
+    `issued`, `established`, `emitted`, `observed`: of each name the number of the last event that did it; `issues`,
+    `establishments`, `emissions`, `observations`: all of them, in order. `spent` and `retracted`: (name, made, ended, how).
+    """
+
+    def __init__(self, opening: Entry) -> None:
+        """Unexplained where it is no opening of a record."""
+        try:
+            self.run = Run(opening.kind, opening.body)
+            self._check(opening, self.run.opened())
+            self.declared: Mapping[str, Any] = self.run.declared
+            self.inputs = {i["name"]: i for i in self.declared["inputs"]}
+            self.package = f"{opening.body['package']['name']} {opening.body['package']['version']}".strip()
+        except (AttributeError, LookupError, TypeError, ValueError) as wrong:
+            raise Unexplained([f"entry {opening.seq} ({opening.kind}): not as the format says: {wrong}"]) from wrong
+        self.opening = opening
+        self.last = opening
+        self.events: dict[int, Event] = {}
+        self.issues: list[Issue] = []
+        self.emissions: list[Emission] = []
+        self.observations: list[Emission] = []
+        self.establishments: list[tuple[str, int]] = []
+        self.spent: list[tuple[str, int, int, str]] = []
+        self.retracted: list[tuple[str, int, int, str]] = []
+        self.issued: dict[str, int] = {}
+        self.established: dict[str, int] = {}
+        self.emitted: dict[str, int] = {}
+        self.observed: dict[str, int] = {}
+        run = self.run
+        for name, said in self.inputs.items():
+            self._observe(name, START, {field: run.state[field] for field in said["fields"]})
+        for name, a in run.assertions.items():
+            if run.asserted(a) and a["kind"] not in {"failure", "compatibility"}:
+                self._establish(name, START)
+        for name, c in run.certificates.items():
+            if c["starts"]:
+                self._issue(name, START)
+
+    def add(self, entry: Entry) -> None:
+        """Unexplained where the checker finds something wrong with it."""
+        run, body = self.run, entry.body
+        try:
+            self._check(entry, run.follow(entry.kind, body))
+            self.last = entry
+            if entry.kind not in {"commit", "refusal", "feedback", "wait", "diagnosis"}:
+                return
+            actor = body.get("actor") or ("monitor" if entry.kind == "diagnosis" else body["agent"])
+            agent, update, operation = body.get("agent", "monitor"), body.get("update") or "", body.get("operation") or ""
+            phase = body.get("phase", "")
+            self.events[entry.seq] = Event(entry.seq, entry.kind, body["t"], agent, actor, update, operation, phase, body)
+            if entry.kind == "commit":
+                self._commit(entry.seq, body)
+        except (AttributeError, LookupError, TypeError, ValueError) as wrong:
+            raise Unexplained([f"entry {entry.seq} ({entry.kind}): not as the format says: {wrong}"]) from wrong
+
+    def _check(self, entry: Entry, problems: list[str]) -> None:
+        if problems:
+            raise Unexplained([f"entry {entry.seq} ({entry.kind}): {problem}" for problem in problems])
+
+    def _commit(self, seq: int, body: Mapping[str, Any]) -> None:
+        run, graph, audit = self.run, body["G"], body["Pi"]
+        for artifact in self.run.artifacts.values():
+            spent = [name for name in artifact["fields"] if name in graph["spent"]]
+            self.spent.extend((artifact["name"], self.emitted.get(artifact["name"], START), seq, "spent") for _ in spent)
+        for how in ("revoked", "superseded"):
+            for name in audit[how]:
+                certificate = run.slots[name]
+                self.retracted.append((certificate, self.issued[certificate], seq, how))
+        for emitted in graph["emitted"]:
+            self.emissions.append(Emission(emitted["artifact"], seq, emitted["fields"]))
+            self.emitted[emitted["artifact"]] = seq
+        for name, said in self.inputs.items():
+            seen = {field: graph["observed"][field] for field in said["fields"] if field in graph["observed"]}
+            if seen:
+                self._observe(name, seq, {field: run.state[field] for field in said["fields"]})
+        for name in body["Q"]["established"]:
+            self._establish(name, seq)
+        for name in audit["issued"]:
+            self._issue(name, seq)
+
+    def _observe(self, name: str, seq: int, fields: Mapping[str, Any]) -> None:
+        self.observations.append(Emission(name, seq, fields))
+        self.observed[name] = seq
+
+    def _establish(self, name: str, seq: int) -> None:
+        self.establishments.append((name, seq))
+        self.established[name] = seq
+
+    def _issue(self, name: str, seq: int) -> None:
+        c = self.run.certificates[name]
+        captured = tuple((kind, target) for kind in PREMISES for target in self.run.premises(c, kind, True))
+        self.issues.append(Issue(name, seq, tuple(self.run.claims(c)), self.premises(name), captured))
+        self.issued[name] = seq
+        for claim in c["claims"]:  # what evidence itself asserts: failure, compatibility
+            a = self.run.assertions[claim["assertion"]]
+            if a["kind"] in {"failure", "compatibility"}:
+                self._establish(a["name"], seq)
+
+    # ---- the present ---------------------------------------------------------------------------------------------------------
+    def premises(self, certificate: str) -> tuple[tuple[str, str], ...]:
+        """(kind, name) of what the certificate rests on in the present state."""
+        c = self.run.certificates[certificate]
+        return tuple((kind, target) for kind in PREMISES for target in self.run.premises(c, kind))
+
+    def value(self, assertion: str) -> str:
+        """What an assertion says now, as a reader has it: `accepted` of status(unit); empty where its name says all."""
+        said = self.run.assertions[assertion]
+        work = self.run.works.get(said["about"], {})
+        match said["kind"]:
+            case "status":
+                return str(self.run.state.get(work.get("status"), work.get("status_then", "")))
+            case "assignment":
+                return str(self.run.state.get(work.get("assignee"), work.get("assignee_then", "")))
+            case "removal":
+                return str(self.run.state[said["carriers"][0]]) if said["carriers"] else ""
+            case "signature":
+                values = {name: self.run.state[name] for name in said["carriers"]}
+                return ", ".join(f"{n.partition('(')[0]} {v}" for n, v in values.items() if v != "none")
+        return ""
+
+
+def read(record: str, entries: Iterable[Entry], at: int | None = None) -> History:
+    """The history up to entry `at`, or to the end. Unexplained, BrokenRecord, or RecordError for a record without entries."""
+    history: History | None = None
+    for entry in entries:
+        if at is not None and entry.seq > at:
+            break
+        if history is None:
+            history = History(entry)
+        else:
+            history.add(entry)
+    if history is None:
+        raise BrokenRecord(record, 1, "there are no entries")
+    return history
