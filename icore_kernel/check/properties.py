@@ -8,11 +8,12 @@ from typing import assert_never
 from icore_kernel.check.answers import engine, exhaustive, plural, sighting
 from icore_kernel.check.plan import INVARIANT, SEEN
 from icore_kernel.check.quiet import failing_clauses
-from icore_kernel.check.reasons import conjuncts, reasons_of
+from icore_kernel.check.reasons import reasons_of
 from icore_kernel.explore.model import Exploration, State
 from icore_kernel.meaning.nearest import nearest
 from icore_kernel.runs import run_to
 from icore_kernel.system import Clause, Property, PropertyKind, System
+from icore_kernel.terms.node import conjuncts
 from icore_kernel.verdict import Assurance, Reason, Result, Verdict
 
 Decide = Callable[[Property], Result]

@@ -8,7 +8,7 @@ from icore_kernel.explore.model import State
 from icore_kernel.meaning import scalar
 from icore_kernel.meaning.nearest import nearest
 from icore_kernel.system import Clause, System
-from icore_kernel.terms.node import Term, variables
+from icore_kernel.terms.node import Term, conjuncts, variables
 from icore_kernel.terms.show import show
 from icore_kernel.terms.table import Op, Variable
 from icore_kernel.verdict import Reason
@@ -56,10 +56,6 @@ def _reason(system: System, clause: Clause, name: str, term: Term, state: State,
     if term.is_false and not needs:
         needs = "anything that could make it hold: as declared it is false in every state"
     return Reason(clause.label, (clause.text or text)[:MOST_TEXT], span, tuple(shown), name, needs[:MOST_TEXT])
-
-
-def conjuncts(term: Term) -> tuple[Term, ...]:
-    return term.args if term.op is Op.AND else (term,)
 
 
 def failing_parts(term: Term, state: State) -> Iterator[tuple[Term, bool]]:

@@ -13,6 +13,7 @@ from icore_kernel.explore.model import Exploration, FinalityBreak, Mode, Path, R
 from icore_kernel.explore.tally import Clock, Stop, Tally
 from icore_kernel.meaning.scalar import compile_terms
 from icore_kernel.system import Clause, GroundUpdate, Kind, System
+from icore_kernel.terms.node import conjuncts
 from icore_kernel.terms.table import Op
 from icore_kernel.terms.term import Term
 
@@ -75,10 +76,6 @@ class Feasibility:
     def labels_of(self, broken: Sequence[Term]) -> tuple[str, ...]:
         """The labels of the clauses that have one of these parts, in the order of the clauses."""
         return tuple(label for label, parts in self.clauses if not parts.isdisjoint(broken)) if broken else ()
-
-
-def conjuncts(term: Term) -> tuple[Term, ...]:
-    return term.args if term.op is Op.AND else (term,)
 
 
 class Move:
@@ -356,7 +353,7 @@ class ScalarSearch:
         came: dict[int, tuple[int, int]] = {}
         frontier: list[int] = []
         begin, found = 0, False
-        for size in chain(self.levels, repeat(0)):
+        for size in chain(self._sizes(), repeat(0)):
             self.clock.check(len(states), self.tally.steps, len(frontier))
             arrived, frontier = frontier, []
             for number in (*arrived, *range(begin, begin + size)):
@@ -372,7 +369,7 @@ class ScalarSearch:
                 before = outcomes(states[number])
                 for place in range(self.start[number], self.start[number + 1]):
                     target, index = self.step_target[place], self.step_update[place]
-                    after = outcomes(states[target])
+                    after = outcomes(self._stepped(number, place))
                     if after != before:
                         changed = tuple(c for c, a, b in zip(self.watchlist.outcomes, before, after, strict=True) if a != b)
                         return FinalityBreak(self._through(number, came), index, changed), True
@@ -381,6 +378,14 @@ class ScalarSearch:
                         waiting.append(target)
             frontier = waiting
         return None, found
+
+    def _sizes(self) -> Sequence[int]:
+        """How many states were found at each depth."""
+        return self.levels
+
+    def _stepped(self, number: int, place: int) -> State:
+        """Where a state's step leads, as the system has it."""
+        return self.memory.states[self.step_target[place]]
 
     def _through(self, number: int, came: dict[int, tuple[int, int]]) -> Path:
         updates: list[int] = []

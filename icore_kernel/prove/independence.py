@@ -7,14 +7,13 @@ suffice for the conflict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from icore_kernel.meaning.smt import Encoder, Question, Result
 from icore_kernel.system import Field, GroundUpdate, System
-from icore_kernel.terms.node import Term
-from icore_kernel.terms.table import Op
+from icore_kernel.terms.node import Term, conjuncts
 from icore_kernel.terms.term import TermBank, substitute
 
 Values = tuple[tuple[Field, int], ...]
@@ -138,14 +137,3 @@ class _Side:
 
     def disturbs(self, other: _Side) -> bool:
         return bool(self.writes & other.reads)
-
-
-def conjuncts(term: Term) -> Iterator[Term]:
-    """The parts of a conjunction, however deep it is nested."""
-    stack = [term]
-    while stack:
-        top = stack.pop()
-        if top.op is Op.AND:
-            stack.extend(reversed(top.args))
-        elif not top.is_true:
-            yield top

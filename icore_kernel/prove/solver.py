@@ -46,10 +46,6 @@ def variables_of(system: System, bank: TermBank) -> tuple[Variable, ...]:
     )  # fmt: skip
 
 
-def conjuncts(term: Term) -> tuple[Term, ...]:
-    return term.args if term.op is Op.AND else (term,)
-
-
 class Solver:
     """`suffix` names the copy of the variables that a formula is about: '' for the one state most questions are about.
 

@@ -7,9 +7,8 @@ from functools import cached_property
 
 from icore_kernel.explore.model import State
 from icore_kernel.meaning.smt import Encoder
-from icore_kernel.prove.solver import conjuncts
 from icore_kernel.system import GroundUpdate, Kind, System
-from icore_kernel.terms.node import Term
+from icore_kernel.terms.node import Term, conjuncts
 from icore_kernel.terms.term import TermBank, substitute
 
 

@@ -5,14 +5,14 @@ By form means: equal after sorting what commutes. Each term gets a number under 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import product
 from math import prod
 
 from icore_kernel.meaning.scalar import compile_terms
 from icore_kernel.reduce.renaming import Action, Codes
 from icore_kernel.system import DomainKind, System
-from icore_kernel.terms.node import Term, postorder
+from icore_kernel.terms.node import Term, conjuncts, postorder
 from icore_kernel.terms.table import Op, Payload
 from icore_kernel.terms.term import TermBank, substitute
 
@@ -213,14 +213,3 @@ class Alike:
         read = [f for f in self.system.fields if same.reads >> f.index & 1]
         self.differs = tuple((f.name, f.domain.show(state[f.index])) for f in read[:8])
         return False
-
-
-def conjuncts(term: Term) -> Iterator[Term]:
-    """The parts of a conjunction, however deep it is nested."""
-    stack: list[Term] = [term]
-    while stack:
-        top = stack.pop()
-        if top.op is Op.AND:
-            stack.extend(reversed(top.args))
-        elif not top.is_true:
-            yield top

@@ -18,9 +18,8 @@ from __future__ import annotations
 
 from icore_kernel.explore.model import State, Watchlist
 from icore_kernel.meaning.scalar import compile_terms
-from icore_kernel.reduce.alike import conjuncts
 from icore_kernel.system import GroundUpdate, System
-from icore_kernel.terms.node import Term
+from icore_kernel.terms.node import Term, conjuncts
 from icore_kernel.terms.term import TermBank
 
 

@@ -11,13 +11,11 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, repeat
 
 from icore_kernel.explore import judge
 from icore_kernel.explore.model import Exploration, FinalityBreak, Mode, Path, Reduction, Rules, State, Watchlist
 from icore_kernel.explore.scalar_search import Memory, Move, ScalarSearch, TooMany, initial_states
 from icore_kernel.explore.tally import Clock, Stop, share
-from icore_kernel.meaning.scalar import compile_terms
 from icore_kernel.reduce.orbits import Orbits
 from icore_kernel.reduce.partial_order import Ample
 from icore_kernel.reduce.renaming import Renaming
@@ -288,40 +286,12 @@ class QuotientSearch(ScalarSearch):
             raise Stop(self.tally.due)
 
     # ---- finality --------------------------------------------------------------------------------------------------
-    def _finality(self) -> tuple[FinalityBreak | None, bool]:
-        """As without reductions, over representatives; whether an outcome changes is asked of the real step."""
-        final = compile_terms(self.watchlist.final)
-        outcomes = compile_terms([clause.formula for clause in self.watchlist.outcomes])
-        states = self.memory.states
-        marked = bytearray(len(states))
-        came: dict[int, tuple[int, int]] = {}
-        frontier: list[int] = []
-        begin, found = 0, False
-        for size in chain(self.lengths, repeat(0)):
-            self.clock.check(len(states), self.tally.steps, len(frontier))
-            arrived, frontier = frontier, []
-            for number in (*arrived, *range(begin, begin + size)):
-                if not marked[number] and (number in came or any(final(states[number]))):
-                    marked[number] = True
-                    frontier.append(number)
-            begin += size
-            if not frontier and begin >= len(states):
-                break
-            found = found or bool(frontier)
-            waiting: list[int] = []
-            for number in frontier:
-                before = outcomes(states[number])
-                for place in range(self.start[number], self.start[number + 1]):
-                    target, index = self.step_target[place], self.step_update[place]
-                    after = outcomes(self._moves[index].successor(states[number]))
-                    if after != before:
-                        changed = tuple(c for c, a, b in zip(self.watchlist.outcomes, before, after, strict=True) if a != b)
-                        return FinalityBreak(self._through(number, came), index, changed), True
-                    if not marked[target] and target not in came:
-                        came[target] = (number, index)
-                        waiting.append(target)
-            frontier = waiting
-        return None, found
+    def _sizes(self) -> Sequence[int]:
+        return self.lengths
+
+    def _stepped(self, number: int, place: int) -> State:
+        """Outcomes may tell members apart: the step itself, and not its representative."""
+        return self._moves[self.step_update[place]].successor(self.memory.states[number])
 
     def _through(self, number: int, came: dict[int, tuple[int, int]]) -> Path:
         numbers, updates = [], []

@@ -111,6 +111,19 @@ def postorder(terms: Iterable[Term], known: Container[Term] = ()) -> list[Term]:
     return order
 
 
+def conjuncts(term: Term) -> tuple[Term, ...]:
+    """The parts of a conjunction, however deep it is nested, in their order; nothing of `true`."""
+    parts: list[Term] = []
+    stack = [term]
+    while stack:
+        top = stack.pop()
+        if top.op is Op.AND:
+            stack.extend(reversed(top.args))
+        elif not top.is_true:
+            parts.append(top)
+    return tuple(parts)
+
+
 def variables(*terms: Term) -> tuple[Variable, ...]:
     """The variables that the terms read, in the order of their indices."""
     found = {term.variable.index: term.variable for term in postorder(terms) if term.op is Op.FIELD}

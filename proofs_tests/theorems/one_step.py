@@ -12,10 +12,10 @@ from icore_kernel.explore.judge import successor
 from icore_kernel.explore.model import State
 from icore_kernel.load import Loaded
 from icore_kernel.meaning import scalar
-from icore_kernel.prove.solver import Solver, conjuncts
+from icore_kernel.prove.solver import Solver
 from icore_kernel.prove.steps import Move, Steps
 from icore_kernel.system import Kind
-from icore_kernel.terms.node import Term
+from icore_kernel.terms.node import Term, conjuncts
 
 
 @dataclass(frozen=True)
