@@ -7,9 +7,11 @@ from random import Random
 
 import numpy as np
 import pytest
+from conftest import CHECKOUT
 from rewriting_lab import Brute, Edges, brute, in_numpy, in_rows, random_edges
 from strategies_systems import random_system
 
+from icore_kernel import api
 from icore_kernel.check.whole import Whole
 from icore_kernel.explore import passes
 from icore_kernel.explore.model import Audited, Rules, StepGraph
@@ -183,6 +185,27 @@ def test_both_engines_tell_the_same_facts_of_random_packages() -> None:
         assert one.forks().total().critical == two.forks().total().critical
         counts = [{key: (t.independent, t.joinable, t.not_joinable) for key, t in w.forks().by_pair.items()} for w in (one, two)]
         assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("kernel", [True, False], ids=["native", "numpy"])
+@pytest.mark.parametrize(("n", "m"), [(3, 4), (6, 3)])
+def test_many_settlements_in_closed_form(kernel: bool, n: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bench's model of kept owners: k = 1 + 2m states and 2m steps an item, m^n settlements. Who takes an item: m (m - 1) / 2 forks in
+    the k^(n-1) states of the others, apart by choice; two items move independently: (2m)^2 forks in k^(n-2) states for each pair."""
+    if not kernel:
+        monkeypatch.setattr(passes, "native", lambda: None)
+    elif passes.native() is None:
+        pytest.skip("the C extension was not built")
+    loaded = api.load(CHECKOUT / "proofs_tests" / "bench" / "models" / "kept_owners.icore", settings={"n": str(n), "m": str(m)})
+    rules = Rules(keep_graph=True)
+    whole = Whole(loaded.system, loaded.bank, explore(loaded.system, rules=rules, engine=Engine.NUMPY), rules)
+    k = 1 + 2 * m
+    assert (whole.graph.states, whole.graph.steps) == (k**n, n * 2 * m * k ** (n - 1))
+    assert (whole.facts.normal_forms, whole.facts.longest, whole.facts.definition_14) == (m**n, 2 * n, False)
+    total = whole.forks().total()
+    assert (total.not_joinable, total.joinable, total.unclassified) == (n * m * (m - 1) // 2 * k ** (n - 1), 0, 0)
+    assert total.independent == n * (n - 1) // 2 * (2 * m) ** 2 * k ** (n - 2)
+    assert total.first_open == 0
 
 
 def test_the_native_reach_sets_refuse_wrong_tables() -> None:
