@@ -2,14 +2,12 @@
 
 #include <string.h>
 
-/* The gates are compiled twice where the loader can choose: for any x86-64, and for processors with AVX2. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(ICORE_SANITIZED)
-#define CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define CLONES
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 10)
+#include <immintrin.h>
+#define GFNI
 #endif
 
-CLONES void transpose(uint64_t rows[64])
+CLONES static void transpose_anywhere(uint64_t rows[64])
 {
     uint64_t mask = 0x00000000FFFFFFFFu;
     for (int width = 32; width; width >>= 1, mask ^= mask << width)
@@ -20,6 +18,52 @@ CLONES void transpose(uint64_t rows[64])
                 rows[low] ^= moved << width;
             }
 }
+
+#ifdef GFNI
+/* Bytes to columns, so that each 64 bits are a square of 8 x 8 bits, upside down; each square turned by the affine instruction, which
+ * turns it back up; squares to rows, bytes to places. */
+__attribute__((target("avx512f,avx512bw,avx512vbmi,gfni"))) static void transpose_gfni(uint64_t rows[64])
+{
+    uint8_t turned[64], risen[64];
+    for (int byte = 0; byte < 64; byte++) {
+        risen[byte] = (uint8_t)(8 * (byte & 7) + (byte >> 3));
+        turned[byte] = (uint8_t)(8 * (7 - (byte & 7)) + (byte >> 3));
+    }
+    const __m512i columns = _mm512_loadu_si512(turned), places = _mm512_loadu_si512(risen);
+    const __m512i unit = _mm512_set1_epi64((long long)0x8040201008040201u);
+    __m512i square[8], pair[8], quad[8];
+    for (int of = 0; of < 8; of++) {
+        const __m512i bytes = _mm512_permutexvar_epi8(columns, _mm512_loadu_si512(rows + 8 * of));
+        square[of] = _mm512_gf2p8affine_epi64_epi8(unit, bytes, 0);
+    }
+    for (int of = 0; of < 8; of += 2) {
+        pair[of] = _mm512_unpacklo_epi64(square[of], square[of + 1]);
+        pair[of + 1] = _mm512_unpackhi_epi64(square[of], square[of + 1]);
+    }
+    /* pair[2i + h]: of squares 2i and 2i + 1 the columns h, h + 2, h + 4, h + 6, one pair in each quarter. */
+    for (int half = 0; half < 2; half++)
+        for (int of = 0; of < 8; of += 4) {
+            quad[of + half] = _mm512_shuffle_i64x2(pair[of + half], pair[of + 2 + half], 0x88);
+            quad[of + 2 + half] = _mm512_shuffle_i64x2(pair[of + half], pair[of + 2 + half], 0xDD);
+        }
+    /* quad[4i + h]: columns h, h + 4 of two squares, then of the next two; quad[4i + 2 + h]: columns h + 2, h + 6. */
+    for (int of = 0; of < 4; of++) {
+        const __m512i low = _mm512_shuffle_i64x2(quad[of], quad[of + 4], 0x88), high = _mm512_shuffle_i64x2(quad[of], quad[of + 4], 0xDD);
+        _mm512_storeu_si512(rows + 8 * of, _mm512_permutexvar_epi8(places, low));
+        _mm512_storeu_si512(rows + 8 * (of + 4), _mm512_permutexvar_epi8(places, high));
+    }
+}
+
+void transpose(uint64_t rows[64])
+{
+    if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("gfni"))
+        transpose_gfni(rows);
+    else
+        transpose_anywhere(rows);
+}
+#else
+void transpose(uint64_t rows[64]) { transpose_anywhere(rows); }
+#endif
 
 static void load_planes(Program *program, const uint64_t *words, int k, int n)
 {

@@ -5,6 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What takes the time is compiled twice where the loader can choose: for any x86-64, and for processors with AVX2. */
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(ICORE_SANITIZED)
+#define CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define CLONES
+#endif
+
 #define LANES 32
 #define BLOCK (64 * LANES)
 

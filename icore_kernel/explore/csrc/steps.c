@@ -128,7 +128,7 @@ ALWAYS void take_steps(Search *search, const int k, const bool edges)
     if (search->pending_count && going_on(search)) judge_pending(search);
 }
 
-static void take_all_steps(Search *search, bool edges)
+CLONES static void take_all_steps(Search *search, bool edges)
 {
     switch (search->k) {
     case 1: take_steps(search, 1, edges); break;
