@@ -273,14 +273,37 @@ def explore(
 
 
 @cli.command()
-@click.argument("file", metavar="FILE", type=_path)
+@click.argument("file", metavar="FILE|RECORD")
+@click.option("--html", metavar="PATH", type=_path, help="Of a record: a page of events, evidence and work along time.")
+@click.option("--dot", metavar="PATH", type=_path, help="Of a record: its three graphs, in DOT (printed, where nothing is asked for).")
+@click.option("--graphml", metavar="PATH", type=_path, help="Of a record: its three graphs as one, in GraphML.")
+@click.option("--prov", metavar="PATH", type=_path, help="Of a record: what happened, in W3C PROV-JSON.")
+@click.option("--at", metavar="SEQ", type=click.IntRange(min=0), help="Of a record: as it was after entry SEQ (else at the end).")
 @_set
 @_theory
-def graph(file: Path, settings: dict[str, str], theory: Path | None) -> int:
-    """The obligations of FILE, required roots and relations, as a graph in DOT."""
+def graph(
+    file: str,
+    html: Path | None,
+    dot: Path | None,
+    graphml: Path | None,
+    prov: Path | None,
+    at: int | None,
+    settings: dict[str, str],
+    theory: Path | None,
+) -> int:
+    """The obligations of FILE, required roots and relations, as a graph in DOT; or the graphs G, Q and Pi of a RECORD."""
+    from icore_kernel import cli_replay as records
+
+    drawings = records.Drawings(html, dot, graphml, prov)
+    if records.is_record(file):
+        if settings or theory is not None:
+            raise click.UsageError("--set and --theory are of packages: a record has its own")
+        return records.guarded(lambda: records.graph_record(file, at, drawings))
+    if at is not None or drawings.asked:
+        raise click.UsageError(f"--html, --dot, --graphml, --prov and --at are of records, and {file} is none")
     from icore_kernel.cli_explore import guarded, obligation_graph
 
-    return guarded(lambda: obligation_graph(file, settings, theory), file)
+    return guarded(lambda: obligation_graph(Path(file), settings, theory), Path(file))
 
 
 @cli.command()

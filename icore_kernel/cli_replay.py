@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from icore_kernel.record.entry import RecordError
-from icore_kernel.record.store import read_entries, shown
+from icore_kernel.record.store import POSTGRES, read_entries, shown
 from icore_kernel.report import paint
 from icore_kernel.report.layout import Line, Part, Piece, line, number
 from icore_kernel.verdict import ExitStatus
@@ -17,8 +19,14 @@ from icore_kernel.version import VERSION
 
 if TYPE_CHECKING:
     from icore_kernel.audit.replay import Replayed
+    from icore_kernel.record.history import History
 
 REPLAY = "icore.record_replay/1"
+
+
+def is_record(name: str) -> bool:
+    """Whether a name is that of a record, and not of a package."""
+    return name.startswith(POSTGRES) or name.endswith((".jsonl", ".db"))
 
 
 def guarded(ask: Callable[[], ExitStatus]) -> ExitStatus:
@@ -121,3 +129,59 @@ def explain_record(target: str, asked: str | None, at: int | None, form: str) ->
         case _:
             paint.write(forms.explanation_lines(found), sys.stdout)
     return ExitStatus.HOLDS
+
+
+# ---- graph -----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Drawings:
+    """Where the graphs of a record are written, in which form; None is not asked for."""
+
+    html: Path | None
+    dot: Path | None
+    graphml: Path | None
+    prov: Path | None
+
+    @property
+    def asked(self) -> bool:
+        return any(path is not None for path in (self.html, self.dot, self.graphml, self.prov))
+
+
+def graph_record(target: str, at: int | None, drawings: Drawings) -> ExitStatus:
+    """Write what is asked for; where nothing is, print the three graphs in DOT. 1 where the record is not that of justified work."""
+    from icore_kernel.record import graphs
+    from icore_kernel.record.explain import explained
+    from icore_kernel.record.history import Unexplained, read
+    from icore_kernel.report.json import dump
+
+    try:
+        history = read(shown(target), read_entries(target), at)
+    except Unexplained as wrong:
+        click.echo(str(wrong), err=True)
+        return ExitStatus.VIOLATED
+    found = graphs.graphs(history)
+    if drawings.html is not None:
+        from icore_kernel.report.timeline import page_of
+
+        settled = [w for w in history.run.works if history.run.on(history.run.works[w]["present"]) and is_settled(history, w)]
+        why = {work: explained(history, lambda seq: read(shown(target), read_entries(target), seq), work) for work in settled}
+        _write(drawings.html, page_of(history, found, why))
+    if drawings.dot is not None:
+        _write(drawings.dot, graphs.dot(found))
+    if drawings.graphml is not None:
+        _write(drawings.graphml, graphs.graphml(found))
+    if drawings.prov is not None:
+        _write(drawings.prov, f"{dump(graphs.prov(history, found))}\n")
+    if not drawings.asked:
+        click.echo(graphs.dot(found), nl=False)
+    return ExitStatus.HOLDS
+
+
+def is_settled(history: History, work: str) -> bool:
+    return history.value(f"status({work})") in {"accepted", "rejected", "closed", "invalid"}
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    click.echo(f"wrote {path}")

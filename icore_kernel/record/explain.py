@@ -56,8 +56,12 @@ def explain(record: str, entries: Callable[[], Iterable[Entry]], asked: str | No
 
     `entries` is called again for each earlier state that a captured premise speaks of. NothingToExplain, Unexplained, BrokenRecord.
     """
-    history = read(record, entries(), at)
-    explainer = _Explainer(lambda seq: read(record, entries(), seq))
+    return explained(read(record, entries(), at), lambda seq: read(record, entries(), seq), asked)
+
+
+def explained(history: History, earlier: Callable[[int], History], asked: str | None = None) -> Explanation:
+    """`explain`, of a history that was read; `earlier` reads it up to an entry."""
+    explainer = _Explainer(earlier)
     works, goals = _goals(history, asked)
     ids = tuple(explainer.fact(history, kind, name, "") for kind, name in goals)
     return Explanation(history.package, history.last.seq, ids, explainer.facts, works)

@@ -5,7 +5,7 @@ From the entries alone; states are the checker's. The events of seq 0 are the be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,13 +40,14 @@ class Event:
 class Issue:
     """A certificate as an event issued it: what it claimed, and what it rested on, in the state that the event made.
 
-    `captured` are the premises that were asked then and never again.
+    `claims` are (assertion, number of the event that established it), `premises` (kind, name, number of the event that made it);
+    `captured` are the premises (kind, name) that were asked then and never again.
     """
 
     certificate: str
     seq: int
-    claims: tuple[str, ...]
-    premises: tuple[tuple[str, str], ...]
+    claims: tuple[tuple[str, int], ...]
+    premises: tuple[tuple[str, str, int], ...]
     captured: tuple[tuple[str, str], ...]
 
 
@@ -71,7 +72,7 @@ class History:
     """Follow entries with `add`; `run` is the present state and its evidence.
 
     `issued`, `established`, `emitted`, `observed`: of each name the number of the last event that did it; `issues`,
-    `establishments`, `emissions`, `observations`: all of them, in order. `spent` and `retracted`: (name, made, ended, how).
+    `emissions`, `observations`: all of them, in order. `spent` and `retracted`: (name, made, ended, how).
     """
 
     def __init__(self, opening: Entry) -> None:
@@ -90,7 +91,7 @@ class History:
         self.issues: list[Issue] = []
         self.emissions: list[Emission] = []
         self.observations: list[Emission] = []
-        self.establishments: list[tuple[str, int]] = []
+        self._established: list[tuple[str, int, bool]] = []
         self.spent: list[tuple[str, int, int, str]] = []
         self.retracted: list[tuple[str, int, int, str]] = []
         self.issued: dict[str, int] = {}
@@ -103,9 +104,7 @@ class History:
         for name, a in run.assertions.items():
             if run.asserted(a) and a["kind"] not in {"failure", "compatibility"}:
                 self._establish(name, START)
-        for name, c in run.certificates.items():
-            if c["starts"]:
-                self._issue(name, START)
+        self._issue_all([name for name, c in run.certificates.items() if c["starts"]], START)
 
     def add(self, entry: Entry) -> None:
         """Unexplained where the checker finds something wrong with it."""
@@ -146,28 +145,37 @@ class History:
                 self._observe(name, seq, {field: run.state[field] for field in said["fields"]})
         for name in body["Q"]["established"]:
             self._establish(name, seq)
-        for name in audit["issued"]:
-            self._issue(name, seq)
+        self._issue_all(audit["issued"], seq)
 
     def _observe(self, name: str, seq: int, fields: Mapping[str, Any]) -> None:
         self.observations.append(Emission(name, seq, fields))
         self.observed[name] = seq
 
     def _establish(self, name: str, seq: int) -> None:
-        self.establishments.append((name, seq))
+        self._established.append((name, seq, self.run.asserted(self.run.assertions[name])))
         self.established[name] = seq
 
-    def _issue(self, name: str, seq: int) -> None:
-        c = self.run.certificates[name]
-        captured = tuple((kind, target) for kind in PREMISES for target in self.run.premises(c, kind, True))
-        self.issues.append(Issue(name, seq, tuple(self.run.claims(c)), self.premises(name), captured))
-        self.issued[name] = seq
-        for claim in c["claims"]:  # what evidence itself asserts: failure, compatibility
-            a = self.run.assertions[claim["assertion"]]
-            if a["kind"] in {"failure", "compatibility"}:
-                self._establish(a["name"], seq)
+    def _issue_all(self, names: Sequence[str], seq: int) -> None:
+        """Evidence of one event may rest on evidence of the same event, and asserts failure and compatibility by itself."""
+        for name in names:
+            self.issued[name] = seq
+            for claim in self.run.certificates[name]["claims"]:
+                if self.run.assertions[claim["assertion"]]["kind"] in {"failure", "compatibility"}:
+                    self._establish(claim["assertion"], seq)
+        made = {"input": self.observed, "artifact": self.emitted, "certificate": self.issued, "assertion": self.established}
+        for name in names:
+            c = self.run.certificates[name]
+            captured = tuple((kind, target) for kind in PREMISES for target in self.run.premises(c, kind, True))
+            premises = tuple((k, target, made[k][target]) for k, target in (*self.premises(name), *captured) if target in made[k])
+            claims = tuple((a, self.established.get(a, START)) for a in dict.fromkeys(self.run.claims(c)))
+            self.issues.append(Issue(name, seq, claims, premises, captured))
 
     # ---- the present ---------------------------------------------------------------------------------------------------------
+    def establishments(self) -> list[tuple[str, int]]:
+        """(assertion, event) as often as an event made it anew: asserted then, or now. What is written need not assert anything."""
+        now = {(name, seq) for name, seq in self.established.items() if self.run.asserted(self.run.assertions[name])}
+        return [(name, seq) for name, seq, asserted in self._established if asserted or (name, seq) in now]
+
     def premises(self, certificate: str) -> tuple[tuple[str, str], ...]:
         """(kind, name) of what the certificate rests on in the present state."""
         c = self.run.certificates[certificate]
