@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -16,11 +17,12 @@ from repair_oracle import Best, breadth_first, diagnosed
 
 from icore_kernel.api import Loaded, load
 from icore_kernel.audit import repair
-from icore_kernel.audit.auditor import Auditor, Disagreement, Flag
+from icore_kernel.audit.auditor import Audit, Auditor, Disagreement, Flag
 from icore_kernel.audit.diagnosis import FLAG, NOTHING_ENABLED, REASSIGN, Diagnostician
 from icore_kernel.audit.frame import Outcome, Parameters
 from icore_kernel.audit.host import Diagnosis, Step
 from icore_kernel.audit.loop import Loop
+from icore_kernel.audit.recovery import QUALITY, REMOVAL, recovery_violations
 from icore_kernel.audit.repair import Suggestion, suggest
 from icore_kernel.explore.judge import failing, occurs, successor
 from icore_kernel.explore.model import State
@@ -149,6 +151,46 @@ def test_an_optimizer_that_gives_up_leaves_the_fewest_steps(loaded: Loaded, monk
     monkeypatch.setattr(z3.Optimize, "check", lambda _: z3.unsat)
     with pytest.raises(Disagreement, match="a plan of 2 steps is there, and Optimize finds none"):
         suggest(auditor, _diagnosis(auditor, NOTHING_ENABLED))
+
+
+def test_open_is_what_the_responsible_agent_may_propose_inside_the_matched_set(loaded: Loaded) -> None:
+    def names(diagnosis: Diagnosis) -> set[str]:
+        return {auditor.system.updates[n].name for n in repair._Wanted(auditor, diagnosis, True).open()}
+
+    auditor = _at(loaded)
+    own = _diagnosis(auditor, NOTHING_ENABLED)
+    assert names(own) == {f"{what}(ana, {w})" for what in ("assign", "finish", "fail") for w in ("left", "right")}, "and no fault"
+    assert names(replace(own, matched={"left": Fraction(1)})) == {"assign(ana, left)", "finish(ana, left)", "fail(ana, left)"}
+    staffing = {f"{what}({m}, {w})" for what in ("assign", "reassign") for m in ("ana", "bo") for w in ("left", "right")}
+    assert names(_diagnosis(auditor, REASSIGN)) == {*staffing, "sign(left)", "sign(right)", "halt"}
+
+
+def test_the_goal_is_what_the_recovery_audit_asks_of_the_state_after() -> None:
+    """Along walks that also take faults and what is refused, so that justification and quality are lost now and then."""
+    said = Counter[bool]()
+    for name in ("literature_answer", "release_pipeline"):
+        loaded, decider = _package(_named(name))
+        auditor = Auditor(loaded, open_store("memory:"), decider=decider)
+        start = auditor.state
+        for seed in range(15):
+            draw = random.Random(seed)
+            auditor.adopt(start)
+            diagnosis = diagnosed(auditor, draw, 12)
+            wanted = repair._Wanted(auditor, diagnosis, False)
+            goal, steps, state = wanted.goal(), [], auditor.state
+            for _ in range(3):
+                enabled, attempts = auditor.judge.enabled(state)
+                number = draw.choice([*enabled, *attempts, *attempts] or [0])
+                step = auditor.labeller.label(state, "anybody", Step(auditor.system.updates[number].name))
+                if step.after is None:
+                    break
+                steps.append(step)
+                state = step.after
+                found = recovery_violations(auditor, wanted.diagnostician, diagnosis, auditor.state, Audit(tuple(steps), ()))
+                lost = any(v.clause in {REMOVAL, QUALITY} for v in found)
+                assert bool(scalar.evaluate(goal, state)) is not lost, (name, seed, found)
+                said[lost] += 1
+    assert said[True] > 10 and said[False] > 10, said
 
 
 # ---- what is proposed is not believed --------------------------------------------------------------------------------------------
