@@ -165,6 +165,20 @@ def test_open_is_what_the_responsible_agent_may_propose_inside_the_matched_set(l
     assert names(_diagnosis(auditor, REASSIGN)) == {*staffing, "sign(left)", "sign(right)", "halt"}
 
 
+def test_justification_that_is_lost_is_not_made_up_for_by_a_better_assignment(loaded: Loaded) -> None:
+    auditor = _at(loaded, "assign(ana, left)")
+    both = replace(_diagnosis(auditor, REASSIGN), matched={"left": Fraction(1), "right": Fraction(2)})
+    wanted = repair._Wanted(auditor, both, False)
+    labelled = auditor.label("ana", (Step("finish.withheld(ana, left)"), Step("assign(ana, right)")))
+    after = labelled[-1].after
+    assert after is not None
+    weights = dict(wanted.diagnosis.matched)
+    before_it, after_it = (wanted.diagnostician.matched_quality(weights, state) for state in (auditor.state, after))
+    assert before_it == Fraction(1 + 2 + 1, 6), "both are sound, and left is stable"
+    assert after_it == Fraction(2 + 1 + 2, 6), "right is sound, and both are stable"
+    assert not scalar.evaluate(wanted.goal(), after)
+
+
 def test_the_goal_is_what_the_recovery_audit_asks_of_the_state_after() -> None:
     """Along walks that also take faults and what is refused, so that justification and quality are lost now and then."""
     said = Counter[bool]()
