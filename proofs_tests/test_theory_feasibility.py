@@ -82,6 +82,13 @@ def test_a_terminal_status_has_something_to_see(theory: Path) -> None:
     violated_alone("A.4(7)", theory)
 
 
+def test_every_terminal_status_needs_a_witness(theory: Path) -> None:
+    found = Lab("roots", theory)
+    for status in ("open", "ready", "blocked", "submitted", "closed", "accepted", "rejected", "invalid"):
+        silent = found.after(f"set_status(z, {status})")
+        assert found.holds(silent, "A.4(7)", "z") is (status in ("open", "ready", "blocked", "submitted")), status
+
+
 def test_a_report_corresponds_to_the_state(theory: Path) -> None:
     violated_alone("A.4(7) reports", theory)
 
@@ -90,7 +97,7 @@ def test_absent_work_carries_nothing(theory: Path) -> None:
     violated_alone("A.4 absent", theory)
     found = Lab(carriers(), theory)
     assert found.holds(found.start, "A.4 absent", "extra")
-    for update in ("reserve", "ready", "sign", "drop", "fail", "join", "tie"):
+    for update in ("reserve", "reserve_silently", "ready", "end_it", "sign", "drop", "fail", "join", "tie"):
         assert not found.holds(found.after(update), "A.4 absent", "extra"), update
         assert found.refusal(found.start, update) == ("A.4 absent",)
     assert found.infeasible(found.after("begin")) == ()  # created with all of it, on evidence
@@ -142,6 +149,9 @@ def test_eligibility_compatibility_feasibility_and_witness(theory: Path) -> None
     assert evidence.holds(evidence.after("write(b)", "close(b)"), "witness", "b")
     assert not evidence.holds(evidence.after("close(b)"), "witness", "b")
     assert not evidence.holds(evidence.after("vouch_both"), "witness", "b")
+    assert not evidence.holds(evidence.after("write(b)", "close_wrongly(b)"), "witness", "b")  # rejected, and done(b) claims `closed`
+    assert not evidence.holds(evidence.after("write(b)", "close(b)", "push"), "witness", "b")  # not valid any more
+    assert not evidence.holds(evidence.after("write(b)", "close(b)", "close_silently(b)"), "witness", "b")  # of the epoch before
 
 
 def test_retracted_evidence_supports_nothing(theory: Path) -> None:

@@ -31,6 +31,7 @@ def test_only_who_may_takes_evidence_back(theory: Path) -> None:
 def test_what_an_update_writes_it_supports(theory: Path) -> None:
     found = Lab("legality", theory)
     assert found.refusal(found.start, "careless(job)") == ("definition 6(iii) evidence", *UNSUPPORTED)
+    assert found.refusal(found.start, "let_go(job)") == ()  # nobody is no assignment, and asks for no evidence
 
 
 def test_no_update_takes_back_the_only_support_of_what_stands(theory: Path) -> None:
@@ -39,3 +40,7 @@ def test_no_update_takes_back_the_only_support_of_what_stands(theory: Path) -> N
     assert found.refusal(closed, "take_back(ana, job)") == LEFT_ALONE
     assert found.refusal(closed, "replace(ana, job)") == LEFT_ALONE
     assert found.refusal(found.after("guard(job)", start=closed), "take_back(ana, job)") == ()
+    assert found.refusal(found.after("finish_both(job)"), "take_both_back(job)") == LEFT_ALONE  # its node stands without it, its status not
+    elsewhere = found.after("careless(other)", "guard(job)", start=closed)
+    assert found.refusal(elsewhere, "take_back(ana, job)") == UNSUPPORTED  # what it claims stands; other work was unsupported before
+    assert found.refusal(found.after("count_in(job)"), "count_out(job)") == ()  # coverage of work that is not accepted: asserted by nobody

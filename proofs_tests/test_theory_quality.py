@@ -56,6 +56,8 @@ def test_nobody_can_be_put_to_work_that_is_blocked(theory: Path) -> None:
     assert found.those(found.start, "F", AGENTS, "t") == set()  # blocked and unassigned: F_D is empty
     assert found.those(found.start, "stable", JOBS) == {"t"}  # nobody does p, somebody could: a gain of 0.9
     assert found.those(found.after("enable(t)"), "F", AGENTS, "t") == {"ana", "bo", "cy"}
+    assert found.those(found.after("assign(bo, t)"), "F", AGENTS, "t") == {"ana", "bo", "cy"}  # blocked, and somebody's already
+    assert found.those(found.after("put_back(p)"), "F", AGENTS, "p") == set()  # open: not enabled yet
     assert found.those(found.after("leave(ana)"), "F", AGENTS, "p") == {"bo", "cy"}
     never = found.after("fail(t)")  # settled, and nobody was ever assigned: no assignment's context
     assert found.those(never, "F", AGENTS, "t") == set() and found.holds(never, "stable", "t")
@@ -108,6 +110,7 @@ def test_an_assignee_who_leaves_settled_work_was_feasible_then(theory: Path) -> 
     found = Lab("quality", theory)
     gone = found.after("assign(ana, p)", "leave(ana)")
     assert found.infeasible(gone) == ("A.4(6)",)
+    assert found.infeasible(found.after("assign_silently(ana, p)")) == ("A.4(2)", "A.4(6)")
     assert found.infeasible(found.after("assign(ana, p)", "finish(p)", "leave(ana)")) == ()
     assert found.infeasible(found.after("leave(ana)", "assign(ana, p)", "come(ana)", "finish(p)")) == ("A.4(6)",)
 
@@ -119,6 +122,7 @@ def test_performance_is_what_justified_work_earns(theory: Path) -> None:
     assert found.holds(found.after("assign(cy, p)"), "earned 1/2", "p")
     assert found.holds(found.after("assign_silently(cy, p)"), "earned 0", "p")  # unjustified work earns nothing
     assert found.holds(found.after("assign(cy, p)", "fail(p)"), "earned 0", "p")  # rejected work earns nothing
+    assert found.holds(found.after("assign(cy, p)", "spoil(p)"), "earned 0", "p")  # nor does invalid work
 
 
 def test_proposition_4_says_which_hypothesis_fails(theory: Path) -> None:
@@ -132,6 +136,8 @@ def test_proposition_4_says_which_hypothesis_fails(theory: Path) -> None:
     assert failing() == ("Proposition 4(iv)",)  # nobody can do t yet
     assert failing(*best, "assign(cy, p)") == ("Proposition 4(iii)",)  # declared 0.88, truly 0.5
     assert failing(*best, "finish(p)", "take_in(p)", "complain(p)") == ("Proposition 4(ii)",)
+    assert failing(*best, "finish(p)", "take_in(p)") == () == failing(*best, "finish(p)", "complain(p)")  # accepted, or failed
+    assert failing("enable(t)", "assign(ana, p)", "assign_silently(bo, q)", "assign(cy, t)") == ()  # (iii) speaks of justified work
     empty = SMALL + "truth(m: Agent, w: Job) = 1\naudit { tolerance 0.05 floor 0.65 }\n"
     assert broken(Lab(empty, theory).system.hypotheses, Lab(empty, theory).start) == ("Proposition 4(i)",)
 

@@ -84,7 +84,8 @@ def test_its_own_failure_is_no_evidence_for_the_removal_of_a_root(theory: Path) 
     assert found.holds(found.after("finish(s)", "drop_seen(s)"), "off", "s")  # closed is no failure
     assert found.holds(found.after("drop(s)", start=state), "off", "s")  # with a reason of another kind it does
     assert found.holds(found.after("fail(s)", "drop_told(s)"), "off", "s")  # it reads the status of other work
-    assert not found.holds(found.after("set_status(s, invalid)", "drop_noticed(s)"), "off", "s")  # invalid work has failed, too
+    spoiled = found.after("spoil(s)", "drop_noticed(s)")
+    assert found.infeasible(spoiled) == () and not found.holds(spoiled, "off", "s")  # invalid work has failed, too
 
 
 def test_a_root_is_discharged_by_its_own_acceptance_on_valid_evidence(theory: Path) -> None:
@@ -144,6 +145,7 @@ def test_the_evaluation_set_keeps_what_is_left_and_what_supports_the_end(theory:
     done = accepted(found, "r")
     assert found.those(done, "W", WORK) == everything - {"z"}  # z has nothing left to do; r is settled and covers r
     assert found.measure(done, "|W(X)|") == 6
+    assert found.measure(done, "snd") == 1 == found.measure(done, "astab")  # z, which is sound and stable, counts nowhere
     assert found.those(found.after("complain(z)", start=done), "W", WORK) == everything  # z carries a failure
     dropped = found.after("drop(s)", start=accepted(found, "x"))
     assert found.those(dropped, "W", WORK) == {"r", "c1", "c2", "z", "s"}  # x, y serve no effective root; s carries its removal

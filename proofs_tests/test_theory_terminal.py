@@ -176,6 +176,7 @@ def test_stuck_takes_a_report_and_evidence_for_it(theory: Path) -> None:
     found = Lab("terminal", theory)
     assert broken(found.system.stuck, found.start) == ("section 3.3 stuck",)
     assert broken(found.system.stuck, found.after("give_up_silently")) == ("section 3.3 stuck",)
+    assert broken(found.system.stuck, found.after("prepare_to_give_up")) == ("section 3.3 stuck",)  # evidence, and no report
     assert broken(found.system.stuck, found.after("give_up")) == () and len(found.system.stuck) == 1
     both = found.after(*ACCEPTED, "give_up")  # decision 19: neither Acc nor Rej excludes it
     assert broken(found.system.stuck, both) == () and found.not_accept(both) == ()
@@ -198,7 +199,7 @@ agents {{ ana }}
 input request
 artifact paper(w: Item)
 obligation type Item {{}}
-obligations {{ r: Item starts ready, required  s: Item starts ready, required }}
+obligations {{ r: Item starts ready, required  s: Item starts ready, required  n: Item starts ready }}
 certificate asked(w: Item) {{ issuer environment premises request claims node(w), status(w) is ready starts active }}
 certificate done(w: Item) {{ issuer any premises paper(w) claims status(w) is accepted, coverage(w) }}
 certificate again(w: Item) {{ issuer any premises request claims status(w) is ready }}
@@ -226,6 +227,7 @@ def test_what_a_report_speaks_of_is_watched_afterwards(theory: Path) -> None:
     assert changed_after_accept(theory, reopened) == ["discharge of r"]
     assert changed_after_accept(theory, "issue failed(r)") == ["failure of r"]
     assert changed_after_accept(theory, "set marker(r) := irrelevant issue dropped(r)") == ["exclusion of r"]
+    assert changed_after_accept(theory, "set marker(n) := irrelevant issue dropped(n)") == []  # n is no root
     assert changed_after_accept(theory, "set assignee(r) := none") == []
 
 
@@ -270,5 +272,8 @@ def test_work_that_serves_no_root_is_found(theory: Path) -> None:
 
     assert idle(ERRAND) == ["errand"]
     assert idle(ERRAND.replace("r -> step", "r -> step, r -> errand")) == []
+    assert idle(ERRAND.replace("r -> step", "r -> step -> errand")) == []  # at one remove
+    later = ERRAND.replace("errand: Item starts ready }", "errand: Item starts ready  late: Item latent, required }")
+    assert idle(later) == ["errand"]  # late is required, though nobody creates it
     assert idle(ERRAND.replace("part = r -> step", "")) == ["step", "errand"]
     assert idle(ERRAND.replace("starts ready, required", "starts ready")) == []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from theory_lab import Lab
+from theory_lab import Lab, broken
 
 HEAD = """language 1
 package Weakened "1.0"
@@ -91,11 +91,15 @@ WAITING = (
     + """
 obligations { root: Item starts open, required  job: Item starts ready }
 certificate asked(x: Item) { issuer environment premises request claims node(x), status(x) in {open, ready} starts active }
-certificate word(x: Item) { issuer any claims status(x) in {ready, blocked} }
+certificate word(x: Item) { issuer any claims status(x) in {ready, blocked, submitted} }
+certificate done(x: Item) { issuer any premises paper(x) claims status(x) is closed }
 certificate dropped(x: Item) { issuer any premises request claims removal(x) }
 update put_off operation block by ana { view global when head.commit == 1 set status(job) := blocked issue word(job) }
 update put_off_silently operation block by ana { view global when head.commit == 1 set status(job) := blocked }
 update say_ready operation enable by ana { view global when head.commit == 1 set status(job) := ready issue word(job) }
+update hand_in operation submit by ana { view global when head.commit == 1 set status(job) := submitted issue word(job) }
+update finish operation complete by ana { view global when head.commit == 1 emit paper(job) set status(job) := closed issue done(job) }
+update wake operation enable by ana { view global when head.commit == 2 and status(job) == blocked set status(job) := ready }
 update drop operation exclude by ana { view global when head.commit == 1 set marker(job) := excluded issue dropped(job) }
 update rest operation observe by environment { view global set head.commit := 2 }
 update idle operation certify by ana { view global when head.commit == 2 issue word(root) }
@@ -109,20 +113,24 @@ def test_waiting_needs_evidence_and_live_execution_an_update_that_writes_it(theo
     assert found.holds(found.after("put_off"), "waiting", "job") and not found.holds(found.after("put_off_silently"), "waiting", "job")
     said = found.after("say_ready")
     assert not found.holds(said, "waiting", "job") and found.holds(said, "A.4(4)", "job")  # the updates of commit 1 can write it
+    assert found.holds(found.after("hand_in"), "waiting", "job")  # submitted work waits for whoever judges it
     still = found.after("rest", start=said)
     assert not found.holds(still, "A.4(4)", "job")  # `idle` is enabled, and writes other work
     assert found.holds(found.after("drop", "say_ready", "rest"), "A.4(4)", "job")  # off: nobody waits for it
+    assert found.holds(found.after("finish", "rest"), "A.4(4)", "job")  # settled: nothing is left to wait for
 
 
 COVERAGE = (
     HEAD
     + """
-obligations { root: Item starts open, required  part: Item starts closed }
+obligations { root: Item starts open, required  part: Item starts closed  piece: Item starts closed  apart: Item starts closed }
 relation serves(Item, Item) contributes coverage
-serves = root -> part
+serves = root -> part -> piece
 certificate asked(w: Item) { issuer environment premises request claims node(w), status(w) in {open, closed} starts active }
 certificate counted(w: Item) { issuer any premises request claims coverage(w) valid when head.commit == 1 }
-update count_in operation verify by ana { view global issue counted(part) }
+certificate beside { issuer any premises request claims coverage(apart, root) }
+update count_in(w: Item) operation verify by ana { issue counted(w) }
+update count_beside operation verify by ana { view global issue beside }
 """
     + TIES
 )
@@ -130,10 +138,13 @@ update count_in operation verify by ana { view global issue counted(part) }
 
 def test_only_a_valid_claim_of_coverage_must_be_of_accepted_work(theory: Path) -> None:
     found = Lab(COVERAGE, theory, {"eligible": "(c: Certificate, w: Obligation, r: Obligation): eligible(c, w, r)"})
-    counted = found.after("count_in")
+    counted = found.after("count_in(part)")
     assert not found.holds(counted, "eligible", "counted(part)", "part", "root")
     assert found.holds(counted, "eligible", "asked(part)", "part", "root")  # it claims no coverage
     assert found.holds(found.after("push", start=counted), "eligible", "counted(part)", "part", "root")  # not valid any more
+    for work in ("root", "part", "piece"):  # a root serves itself; and at one remove
+        assert not found.holds(found.after(f"count_in({work})"), "A.4(5)", work), work
+    assert found.holds(found.after("count_beside"), "A.4(5)", "apart")  # it serves no root, whatever is claimed: no coverage is asserted
 
 
 # ---- definition 4 ----------------------------------------------------------------------------------------------------------
@@ -219,3 +230,66 @@ def test_broken_is_what_is_there_and_failed_with_or_without_evidence(theory: Pat
     assert found.holds(found.after("complain(z)"), "broken", "z")
     for status in ("closed", "accepted", "rejected", "invalid"):  # settled, and nobody says that it failed
         assert found.holds(found.after(f"set_status(z, {status})"), "broken", "z") is (status in ("rejected", "invalid")), status
+
+
+# ---- section 4 -----------------------------------------------------------------------------------------------------------
+EARNED = (
+    HEAD.replace("obligation type Item {}", "obligation type Item { static weight: rational }")
+    + """
+obligations {
+  root: Item { weight = 0.5 } starts ready, required
+  side: Item { weight = 2 } starts ready
+}
+relation serves(Item, Item) contributes coverage
+serves = root -> side
+certificate asked(w: Item) { issuer environment premises request claims node(w), status(w) is ready starts active }
+certificate able(m: Agent, w: Item) { issuer environment premises request claims assignment(w) is m }
+certificate ok(w: Item) { issuer any premises request claims status(w) is accepted, coverage(w) }
+update assign(m: Agent, w: Item) operation assign by monitor { set assignee(w) := m issue able(m, w) }
+update take_in(w: Item) operation accept by monitor { set status(w) := accepted issue ok(w) }
+value(m: Agent, w: Item) = 0.65
+truth(m: Agent, w: Item) = if m == ana then 0.65 else 0.5
+audit { tolerance 0.05 floor 0.65 }
+"""
+)
+ANA = ("assign(ana, root)", "take_in(root)")
+PERFORMANCE = {"performance": ": performance == 13 / 20"}
+
+
+def failing(text: str, theory: Path, *steps: str) -> tuple[str, ...]:
+    """The hypotheses and the conclusion of Proposition 4 that do not hold."""
+    found = Lab(text, theory)
+    return broken((*found.system.hypotheses, *found.system.conclusions), found.after(*steps))
+
+
+def test_what_is_not_evaluated_earns_nothing_and_breaks_no_hypothesis(theory: Path) -> None:
+    """Of the root, accepted, 0.65 is earned; nothing is left to do of the other, which bo has, whose truth is less than his value."""
+    found = Lab(EARNED, theory, {**PERFORMANCE, "W": "(q: Obligation): evaluated(q)"})
+    state = found.after(*ANA, "assign(bo, side)")
+    assert found.those(state, "W", ("root", "side")) == {"root"} and found.holds(state, "performance")
+    assert broken((*found.system.hypotheses, *found.system.conclusions), state) == ()  # (i) with a weight of 1/2
+
+
+def test_proposition_4_at_its_bounds(theory: Path) -> None:
+    """cq is 1, so that the bound is floor - tolerance: 0.6."""
+    assert failing(EARNED, theory, *ANA) == ()  # 0.65; and a value of 0.65 reaches the floor
+    assert failing(EARNED, theory, "assign(bo, root)", "take_in(root)") == ("Proposition 4(iii)", "Proposition 4")  # 0.5 < 0.6
+    assert failing(EARNED.replace("tolerance 0.05", "tolerance 0"), theory, *ANA) == ()  # 0.65 >= 0.65
+    for tolerance, floor in (("0.65", "0.65"), ("0.7", "0.65"), ("0.05", "0.7")):
+        text = EARNED.replace("tolerance 0.05 floor 0.65", f"tolerance {tolerance} floor {floor}")
+        assert "Proposition 4(iv)" in failing(text, theory, *ANA), (tolerance, floor)
+
+
+def test_a_gain_of_the_tolerance_is_no_gain(theory: Path) -> None:
+    probes = {"stable": "(q: Obligation): stable_component(q)"}
+    for better, stable in (("0.7", True), ("0.71", False)):
+        text = EARNED.replace(") = 0.65", f") = if m == ana then 0.65 else {better}")
+        found = Lab(text, theory, probes)
+        assert found.holds(found.after("assign(ana, root)"), "stable", "root") is stable
+
+
+def test_nobody_could_have_done_better_what_nobody_was_assigned_to(theory: Path) -> None:
+    found = Lab(EARNED, theory, {"F": "(m: Agent, q: Obligation): candidate(m, q)"})
+    assert found.those(found.start, "F", ("ana", "bo"), "side") == {"ana", "bo"}
+    assert found.those(found.after("take_in(side)"), "F", ("ana", "bo"), "side") == set()
+    assert found.those(found.after("assign(bo, side)", "take_in(side)"), "F", ("ana", "bo"), "side") == {"ana", "bo"}

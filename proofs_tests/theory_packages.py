@@ -71,7 +71,9 @@ certificate failed(w: Item) { issuer any premises request claims failure(w) }
 certificate joint(w: Item) { issuer any premises request claims compatibility(w) }
 certificate dropped(w: Item) { issuer any premises request claims removal(w) }
 update reserve operation assign by ana { view global set assignee(extra) := ana issue able(ana, extra) }
+update reserve_silently operation assign by ana { view global set assignee(extra) := ana }
 update ready operation enable by ana { view global set status(extra) := ready issue found(extra) }
+update end_it operation resolve by ana { view global set status(extra) := closed }
 update sign operation transform by ana { view global set mark(extra) := 2 issue found(extra) }
 update drop operation exclude by ana { view global set marker(extra) := excluded issue dropped(extra) }
 update fail operation resolve by ana { view global issue failed(extra) }
