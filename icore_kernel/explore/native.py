@@ -351,14 +351,14 @@ class NativeSearch:
 
     def _graph(self) -> StepGraph:
         counts, updates, targets = _kernel.edges(self.search)
-        if len(counts) <= 4 * _PLAIN:
+        if counts.nbytes <= 4 * _PLAIN:
             update, target = array("i"), array("i")
             update.frombytes(updates)
             target.frombytes(targets)
-            return StepGraph(array("q", accumulate(memoryview(counts).cast("I"), initial=0)), update, target)
+            return StepGraph(array("q", accumulate(counts.cast("I"), initial=0)), update, target)
         import numpy as np
 
-        start = np.zeros(len(counts) // 4 + 1, dtype=np.int64)
+        start = np.zeros(counts.nbytes // 4 + 1, dtype=np.int64)
         np.cumsum(np.frombuffer(counts, dtype=np.uint32), out=start[1:])
         return StepGraph(start, np.frombuffer(updates, dtype=np.int32), np.frombuffer(targets, dtype=np.int32))
 

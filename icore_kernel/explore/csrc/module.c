@@ -162,7 +162,10 @@ static PyMethodDef METHODS[] = {
 
 static int execute(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "BLOCK", BLOCK) || PyModule_AddIntConstant(module, "EDITION", EDITION) ? -1 : 0;
+    PyObject *row = new_row_type();
+    const int added = row ? PyModule_AddObjectRef(module, "Row", row) : -1;
+    Py_XDECREF(row);
+    return added || PyModule_AddIntConstant(module, "BLOCK", BLOCK) || PyModule_AddIntConstant(module, "EDITION", EDITION) ? -1 : 0;
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)execute}, {0, NULL}};

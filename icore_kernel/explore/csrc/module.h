@@ -30,6 +30,8 @@ PyObject *kernel_steps(PyObject *module, PyObject *args);
 PyObject *kernel_values(PyObject *module, PyObject *args);
 PyObject *kernel_truths(PyObject *module, PyObject *args);
 PyObject *kernel_edges(PyObject *module, PyObject *capsule);
+/* The type of what `edges` gives: memory of its own, to be read as a buffer. */
+PyObject *new_row_type(void);
 
 PyObject *kernel_counted(PyObject *module, PyObject *capsule);
 PyObject *kernel_origins(PyObject *module, PyObject *args);

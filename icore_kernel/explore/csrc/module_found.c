@@ -178,45 +178,65 @@ PyObject *kernel_values(PyObject *module, PyObject *args)
     return bytes;
 }
 
-/* The bytes of a heap array, which is given back from its end while they are copied: hundreds of megabytes are never held twice. */
-static PyObject *moved(void **source, size_t bytes)
+/* A heap array that is given away: as large as it is, and never held twice. */
+typedef struct {
+    PyObject_HEAD
+    void *memory;
+    Py_ssize_t bytes;
+} Row;
+
+static int row_buffer(PyObject *self, Py_buffer *view, int flags)
 {
-    const size_t piece = (size_t)1 << 24;
-    PyObject *copy = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
-    size_t left = copy ? bytes : 0;
-    while (left > 0) {
-        const size_t begin = (left - 1) / piece * piece;
-        memcpy(PyBytes_AsString(copy) + begin, (const char *)*source + begin, left - begin);
-        left = begin;
-        void *smaller = left ? realloc(*source, left) : NULL;
-        if (smaller) *source = smaller;
-    }
-    free(*source);
-    *source = NULL;
-    return copy;
+    Row *row = (Row *)self;
+    return PyBuffer_FillInfo(view, self, row->memory ? row->memory : (void *)"", row->bytes, 1, flags);
 }
 
-/* The kept steps: (uint32 counts by state, int32 updates, uint32 targets) as bytes; the search keeps them no longer. */
+static void row_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    free(((Row *)self)->memory);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot ROW_SLOTS[] = {{Py_bf_getbuffer, (void *)row_buffer}, {Py_tp_dealloc, (void *)row_free}, {0, NULL}};
+static PyType_Spec ROW = {"icore_kernel.explore._kernel.Row", sizeof(Row), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, ROW_SLOTS};
+
+PyObject *new_row_type(void) { return PyType_FromSpec(&ROW); }
+
+/* A view of a row that the array goes with; what is behind its end is given back to the system. */
+static PyObject *given_away(PyObject *type, void **memory, size_t bytes)
+{
+    Row *row = (Row *)PyType_GenericAlloc((PyTypeObject *)type, 0);
+    if (!row) return NULL;
+    void *smaller = bytes ? realloc(*memory, bytes) : NULL;
+    row->memory = smaller ? smaller : *memory;
+    row->bytes = (Py_ssize_t)bytes;
+    *memory = NULL;
+    PyObject *view = PyMemoryView_FromObject((PyObject *)row);
+    Py_DECREF(row);
+    return view;
+}
+
+/* The kept steps: (uint32 counts by state, int32 updates, uint32 targets) as memory views of bytes; the search keeps them no longer. */
 PyObject *kernel_edges(PyObject *module, PyObject *capsule)
 {
     Search *search = ready(capsule);
-    (void)module;
-    if (!search) return NULL;
+    PyObject *type = search ? PyObject_GetAttrString(module, "Row") : NULL;
+    if (!type) return NULL;
     Edges *edges = &search->edges;
-    void *held = edges->updates;
-    PyObject *updates = moved(&held, 4 * edges->count);
-    edges->updates = NULL;
-    held = edges->targets;
-    PyObject *targets = moved(&held, 4 * edges->count);
-    edges->targets = NULL;
-    edges->count = edges->room = 0;
-    PyObject *counts = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(4 * search->edge_states));
-    if (counts && search->edge_states) memcpy(PyBytes_AsString(counts), search->edge_counts, 4 * search->edge_states);
-    search->edge_states = 0;
-    if (updates && targets && counts) return Py_BuildValue("(NNN)", counts, updates, targets);
-    Py_XDECREF(updates);
-    Py_XDECREF(targets);
-    Py_XDECREF(counts);
+    void *held[] = {search->edge_counts, edges->updates, edges->targets};
+    const size_t bytes[] = {4 * search->edge_states, 4 * edges->count, 4 * edges->count};
+    PyObject *rows[3] = {NULL, NULL, NULL};
+    for (int place = 0; place < 3 && (!place || rows[place - 1]); place++) rows[place] = given_away(type, &held[place], bytes[place]);
+    search->edge_counts = held[0];
+    edges->updates = held[1];
+    edges->targets = held[2];
+    edges->count = edges->room = search->edge_states = search->edge_states_room = 0;
+    Py_DECREF(type);
+    if (rows[2]) return Py_BuildValue("(NNN)", rows[0], rows[1], rows[2]);
+    Py_XDECREF(rows[0]);
+    Py_XDECREF(rows[1]);
     return NULL;
 }
 
