@@ -17,7 +17,7 @@ from icore_kernel.system import Clause, System
 if not has_kernel():
     pytest.skip("the C kernel is not installed", allow_module_level=True)
 
-from icore_kernel.explore import _kernel
+from icore_kernel.explore import _kernel, passes
 from icore_kernel.explore.native import NativeSearch
 from icore_kernel.explore.tally import Clock
 
@@ -67,6 +67,38 @@ def test_stutters_are_left_out_and_rows_are_turned_round() -> None:
         assert [(s, source[p]) for s in range(len(start) - 1) for p in range(back[s], back[s + 1])] == sources
         left = _kernel.productive(start, update, target, start, update, target)
         assert (list(start), list(update)[:left], list(target)[:left]) == tuple(map(list, (wanted.start, wanted.update, wanted.target)))
+
+
+def test_regions_outside_a_goal_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = cycles = 0
+    for seed in range(300):
+        random = Random(seed)
+        graph = productive(random_graph(random), ())
+        if not graph.states:
+            continue
+        # In half of them a run ends nowhere but in the goal, so that it is cycles that matter.
+        quiet = random.random() < 0.5
+        goal = bytearray((quiet and not list(graph.out(state))) or random.random() < 0.2 for state in range(graph.states))
+        starts = [state for state in range(graph.states) if not goal[state] and random.random() < 0.2]
+        fair = [quiet or random.random() < 0.7 for _ in range(7)]
+        rows = (graph.start, graph.update, graph.target, goal, starts, fair, plain.components)
+        with monkeypatch.context() as without:
+            without.setattr(passes, "native", lambda: None)
+            expected = passes.outside(*rows)
+        assert passes.outside(*rows) == expected
+        ends += expected[0] is not None
+        cycles += bool(expected[1])
+    assert ends > 60 and cycles > 8, (ends, cycles)
+
+
+def test_a_region_of_wrong_numbers_is_refused() -> None:
+    start, one, goal, region = array("q", [0, 1]), array("i", [0]), bytearray(1), bytearray(1)
+    assert _kernel.region(start, one, one, goal, b"\1", one, region) == (-1, 0)
+    for update, starts, fair, short in (([1], [0], b"\1", 1), ([0], [1], b"\1", 1), ([0], [-1], b"\1", 1), ([0], [0], b"", 1)):
+        with pytest.raises(ValueError, match="out of range"):
+            _kernel.region(start, array("i", update), one, goal, fair, array("i", starts), bytearray(short))
+    with pytest.raises(ValueError, match="too short"):
+        _kernel.region(start, one, one, goal, b"\1", one, bytearray())
 
 
 @pytest.mark.parametrize(
