@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from audit_desk import Scripted, desk, ran
+from systems_by_hand import Draft
 
 from icore_kernel.api import Loaded, load
 from icore_kernel.audit.auditor import Audit, Auditor, Disagreement
@@ -124,6 +125,19 @@ def test_a_state_after_that_the_update_does_not_lead_to_is_no_commit() -> None:
                 other = (*after[: field.index], value, *after[field.index + 1 :])
                 ruling = solver.decide(before, number, other)
                 assert ruling.legal is False and NOT_SUCCESSOR in ruling.broken, (field.name, value)
+
+
+def test_one_formula_is_another_clause_of_the_state_before_and_of_the_state_after() -> None:
+    d = Draft((0, 4))
+    below = d.bank.lt(d.x(), d.n(3))
+    one_more = d.update("tick", below, (0, d.bank.add(d.x(), d.n(1))), after=(Clause("below", below),))
+    solver = CommitSolver(d.system([one_more]), d.bank)
+    assert solver.decide((1,), 0, (2,)).legal
+    late = solver.decide((2,), 0, (3,))
+    assert (late.legal, _keys(late.broken)) == (False, {("after", "below")})
+    early = solver.decide((3,), 0, (4,))
+    assert (early.legal, _keys(early.broken)) == (False, {("requires", "when"), ("after", "below")})
+    assert _keys(solver.decide((4,), 0, None).broken) == {("requires", "when"), ("range", "range")}
 
 
 # ---- doubles of the solver -------------------------------------------------------------------------------------------------------
