@@ -165,6 +165,21 @@ def test_a_bound_on_memory_that_only_the_disk_can_keep() -> None:
     assert 0 < least.states < 6**8
 
 
+@pytest.mark.parametrize("cores", [1, 2])
+def test_keys_give_way_to_numbers_where_only_those_fit(cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first piece of the store takes 3.2 MB, 2**18 keys 2.1, as many numbers 1.0: with 4.3 MB and no disk the 40,961st state finds no
+    room for more keys."""
+    monkeypatch.setattr("icore_kernel.explore.native.anonymous", lambda: 0)
+    monkeypatch.setattr("icore_kernel.explore.tally.anonymous", lambda: 0)
+    monkeypatch.setattr("icore_kernel.explore.native.spill_file", lambda: None)
+    monkeypatch.setattr("icore_kernel.explore.native._WIDE", 0)
+    system = counters(6, 7)
+    bounded = found(system, Rules(max_memory=4_300_000, cores=cores))
+    assert (bounded.states, bounded.stopped, bounded.engine) == (7**6, None, "native")
+    assert_alike(bounded, found(system, Rules(cores=1)))
+    assert found(system, Rules(max_memory=4_000_000, cores=cores)).states == 40960
+
+
 FULL_DISK = """
 import resource, sys
 sys.path.insert(0, {tests!r})

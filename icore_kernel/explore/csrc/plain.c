@@ -65,18 +65,19 @@ void plain_free(Search *search)
 
 /* ---- into the store ---------------------------------------------------------------------------------------------- */
 
-ALWAYS void put_batch(Search *search, const Batch *batch, const int k, const bool keyed, const bool expected)
+/* From `place` on: how far it came, which is not the end where the search stops, or the store keeps keys no longer. */
+ALWAYS int put_batch(Search *search, const Batch *batch, int place, const int k, const bool keyed, const bool expected)
 {
     Store *store = &search->store;
     const Arrival *arrivals = batch->arrivals;
     const int count = batch->count;
-    for (int place = 0; !expected && place < 2 * PREFETCH && place < count; place++) {
+    for (int next = place; !expected && next < place + 2 * PREFETCH && next < count; next++) {
         if (keyed)
-            expect_key(store, arrivals[place].hash);
+            expect_key(store, arrivals[next].hash);
         else
-            expect_slot(store, arrivals[place].hash);
+            expect_slot(store, arrivals[next].hash);
     }
-    for (int place = 0; place < count; place++) {
+    for (; place < count; place++) {
         if (!expected && place + 2 * PREFETCH < count) {
             if (keyed)
                 expect_key(store, arrivals[place + 2 * PREFETCH].hash);
@@ -88,18 +89,23 @@ ALWAYS void put_batch(Search *search, const Batch *batch, const int k, const boo
         const uint64_t *words = batch->words + (size_t)place * (size_t)k;
         uint32_t slot = 0;
         const uint32_t found = keyed ? find_key(store, words[0], own->hash, &slot) : find_state(store, words, k, own->hash, &slot);
-        if (found == NOWHERE && admit(search, words, k, own->hash, slot, own->parent, false) == NOWHERE) return;
+        if (found != NOWHERE) continue;
+        if (admit(search, words, k, own->hash, slot, own->parent, false) == NOWHERE) return place;
+        if (keyed && !store->keyed) return place + 1;
     }
+    return place;
 }
 
 void put_plain(Search *search, const Batch *batch, bool expected)
 {
-    switch (search->store.keyed ? 0 : search->k) {
-    case 0: put_batch(search, batch, 1, true, expected); break;
-    case 2: put_batch(search, batch, 2, false, expected); break;
-    case 3: put_batch(search, batch, 3, false, expected); break;
-    case 4: put_batch(search, batch, 4, false, expected); break;
-    default: put_batch(search, batch, search->k, false, expected); break;
+    for (int place = 0; place < batch->count && search->status == MORE;) {
+        switch (search->store.keyed ? 0 : search->k) {
+        case 0: place = put_batch(search, batch, place, 1, true, expected); break;
+        case 2: place = put_batch(search, batch, place, 2, false, expected); break;
+        case 3: place = put_batch(search, batch, place, 3, false, expected); break;
+        case 4: place = put_batch(search, batch, place, 4, false, expected); break;
+        default: place = put_batch(search, batch, place, search->k, false, expected); break;
+        }
     }
 }
 
@@ -130,9 +136,9 @@ ALWAYS bool step(Maker *maker, const int k, const bool keyed, const uint64_t *so
     if (same_words(words, recent, k)) return true;
     for (int word = 0; word < k; word++) recent[word] = words[word];
     if (in_turn(maker)) {
-        if (keyed)
+        if (keyed && search->store.keyed)
             expect_key(&search->store, hash);
-        else
+        else if (!keyed)
             expect_slot(&search->store, hash);
     }
     batch->arrivals[batch->count++] = (Arrival){hash, maker->next + (uint32_t)row};
@@ -187,8 +193,8 @@ void make_block(Maker *maker)
     Tally tally = *maker->tally;
     run_program(maker->expand, state_words(&search->store, maker->next, k), k, count, NULL, maker->next);
     find_enabled(search, count, search->plain->enabled, false);
-    switch (search->store.keyed ? 0 : k) {
-    case 0: take_steps(maker, 1, true, count, &tally); break;
+    switch (k) {
+    case 1: take_steps(maker, 1, true, count, &tally); break;
     case 2: take_steps(maker, 2, false, count, &tally); break;
     case 3: take_steps(maker, 3, false, count, &tally); break;
     case 4: take_steps(maker, 4, false, count, &tally); break;

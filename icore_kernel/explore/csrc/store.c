@@ -269,27 +269,32 @@ static void fill_table(Store *store)
     }
 }
 
-static bool widen(Store *store)
+/* A table of numbers in place of one of keys, of half its size. */
+static bool numbers_instead(Store *store, int bits)
 {
-    const int bits = store->bits < 22 ? store->bits + 2 : store->bits + 1;
-    if (bits > 32 || !store_affords(store, table_size(store, bits) - table_size(store, store->bits))) return false;
-    if (!new_table(store, bits)) return false;
-    fill_table(store);
-    return true;
-}
-
-bool store_by_numbers(Store *store)
-{
-    if (!store->keyed) return true;
     drop_table(store);
     store->keyed = false;
-    if (!new_table(store, store->bits)) {
+    if (!new_table(store, bits)) {
         store->exhausted = true;
         return false;
     }
     fill_table(store);
     return true;
 }
+
+static bool widen(Store *store)
+{
+    const int bits = store->bits < 22 ? store->bits + 2 : store->bits + 1;
+    if (bits > 32) return false;
+    const size_t now = table_size(store, store->bits), numbers = sizeof(uint32_t) << bits;
+    if (!store_affords(store, table_size(store, bits) - now))
+        return store->keyed && store_affords(store, numbers > now ? numbers - now : 0) && numbers_instead(store, bits);
+    if (!new_table(store, bits)) return false;
+    fill_table(store);
+    return true;
+}
+
+bool store_by_numbers(Store *store) { return !store->keyed || numbers_instead(store, store->bits); }
 
 bool store_make_room(Store *store)
 {

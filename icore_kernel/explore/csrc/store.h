@@ -42,7 +42,7 @@ typedef struct {
 
 /* Of an empty store: keep keys. */
 bool store_by_keys(Store *store);
-/* Numbers instead of keys, from the states. False: no room. */
+/* Numbers instead of keys, from the states; so does a store by keys where memory has no room for more of them. False: no room. */
 bool store_by_numbers(Store *store);
 bool store_open(Store *store, int k, size_t most_bytes);
 void store_close(Store *store);
