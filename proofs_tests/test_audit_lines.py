@@ -266,6 +266,21 @@ def test_parameters_that_make_no_sense_are_refused() -> None:
             Parameters.of(Settings(), **wrong)  # type: ignore[arg-type]
 
 
+def test_work_elsewhere_is_no_answer_to_a_flag(tmp_path: Path) -> None:
+    """`right` is ana's too, and in W_F: but it is not what was flagged, nor does the flagged job stand on it."""
+    steps = {**FIRST, 1: ("ana", "finish.withheld(ana, left)")}
+    run = ran(_loaded(tmp_path, ""), Scripted(steps, {**GIVE, 1: ("finish(ana, right)",)}), budget=2)
+    assert run.told[-2] == ("feedback", 38, "ana", "finish(ana, right)", "A.10 hard flag")
+    assert set(run.loop.frame.matched) == {"left", "right"}
+    both = ran(_loaded(tmp_path, ""), Scripted(steps, {**GIVE, 1: ("finish(ana, right)", "finish(ana, left)")}), budget=2)
+    assert [entry[3] for entry in both.told if entry[:2] == ("commit", 34)] == [
+        "assign(ana, right)",
+        "finish(ana, right)",
+        "finish(ana, left)",
+    ]
+    assert both.loop.auditor.flags == []
+
+
 class _Failing(Scripted):
     """A host that breaks, or is interrupted, in round 1."""
 

@@ -159,6 +159,13 @@ class Diagnostician:
             found.update((p, None) for p, is_ancestor in self.works[name].ancestors if self.true(is_ancestor, state))
         return {name: self.works[name].weight for name in self.works if name in found}
 
+    def answering(self, diagnosis: Diagnosis, state: State) -> frozenset[str]:
+        """The work of which a recovery has to say something new to settle the diagnosed flag: the flagged work, or what it stands on."""
+        found = {f.component for f in diagnosis.findings}
+        for name in tuple(found):
+            found.update(p for p, is_ancestor in self.works[name].ancestors if self.true(is_ancestor, state))
+        return frozenset(found & diagnosis.matched.keys())
+
     def matched_quality(self, weights: dict[str, Fraction], state: State) -> Fraction:
         """cq(Y; W_F) of A.9: one where the set is empty. What is gone without valid transport counts as unsound and unstable."""
         total = sum(weights.values(), Fraction(0))

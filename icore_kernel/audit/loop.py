@@ -320,7 +320,7 @@ class Loop:
         self.auditor.adopt(f.x)
         done = self.auditor.established(f.recovery.steps)
         self.auditor.settle_flags(done)
-        if f.diagnosis is not None and f.diagnosis.flag is not None and done & f.matched.keys():
+        if f.diagnosis is not None and f.diagnosis.flag is not None and done & self.diagnostician.answering(f.diagnosis, f.x_minus):
             self.auditor.flags = [flag for flag in self.auditor.flags if flag.entry != f.diagnosis.flag]
 
     @line(38)

@@ -30,9 +30,10 @@ def _violations(auditor: Auditor, diagnostician: Diagnostician, diagnosis: Diagn
         return
     weights, facts = dict(diagnosis.matched), auditor.facts
     touched = auditor.established(audit.steps)
-    if diagnosis.flag is not None and not touched & weights.keys():
+    if diagnosis.flag is not None and not touched & (answering := diagnostician.answering(diagnosis, before)):
         flagged = ", ".join(f.component for f in diagnosis.findings)
-        yield Violation(FLAG, "", f"the hard flag on {flagged} is not resolved: nothing is established anew of {', '.join(weights)}")
+        open_ = ", ".join(name for name in weights if name in answering)
+        yield Violation(FLAG, "", f"the hard flag on {flagged} is not resolved: nothing is established anew of {open_}")
     for name, work in auditor.tables.works.items():
         if name in touched and name not in weights and facts.true(work.present, before):
             yield Violation(OUTSIDE, name, f"{name} is not in the matched set, which was frozen before the recovery was asked for")

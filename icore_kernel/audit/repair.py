@@ -123,12 +123,13 @@ class _Wanted:
         footprints, matched = self.tables.footprints, self.diagnosis.matched.keys()
         outside = {n for n, w in self.tables.works.items() if n not in matched and self.true(w.present, self.state)}
         flagged = [f.component for f in self.diagnosis.findings]
+        answering = self.diagnostician.answering(self.diagnosis, self.state)
         return Task(
             start=self.state,
             open=open_,
             goal=self.goal(),
             forbidden={n: term for n in open_ if not (term := self._touches(n, outside)).is_false},
-            settles=None if self.diagnosis.flag is None else {n: self._touches(n, matched) for n in open_},
+            settles=None if self.diagnosis.flag is None else {n: self._touches(n, answering) for n in open_},
             prefers={} if self.diagnosis.flag is None else {n: self._touches(n, flagged) for n in open_},
             changed=tuple(self._changed()),
             issued={n: tuple((condition, ISSUED * self.scale) for _, condition in footprints[n].issued) for n in open_},

@@ -33,6 +33,12 @@ NOT_OF_THE_STATE = frozenset({"answer", "solver"})
 """Clauses that a host broke, or the solver did not decide: nothing in the record says it again."""
 
 
+TIMED = frozenset({"commit", "refusal", "feedback", "wait", "diagnosis", "end"})
+SPEAKS_OF_STATE = frozenset({"refusal", "feedback", "internal", "end"})
+PHASES = {16: "ordinary", 34: "recovery", 45: "report"}
+"""Which line of Algorithm 1 commits what."""
+
+
 class Differs(Exception):
     """What an entry says, and the package does not."""
 
@@ -99,6 +105,7 @@ class Replay:
         self.diagnosis: Diagnosis | None = None
         self.x_minus = self.state
         self.h_minus = 0
+        self.responsible = ""
         self.recovery: list[Labelled] = []
         self.reported = False
 
@@ -111,8 +118,11 @@ class Replay:
         body = entry.body
         if self.recovery and not (entry.kind == "commit" and body["line"] == 34):
             self._recovered()
-        if body.get("t", self.t) > self.t:
-            self.t, self.began, self.acted, self.diagnosis = body["t"], self.state, False, None
+        if entry.kind in TIMED:
+            if type(body["t"]) is not int or body["t"] < self.t:
+                raise Differs(f"it is of round {_short(body['t'])}, after one of round {self.t}")
+            if body["t"] > self.t:
+                self.t, self.began, self.acted, self.diagnosis = body["t"], self.state, False, None
         match entry.kind:
             case "commit":
                 self._commit(body)
@@ -128,12 +138,13 @@ class Replay:
                 pass
             case _:
                 raise Differs("no such kind of entry")
-        if "state" in body:
+        if entry.kind in SPEAKS_OF_STATE:
             self._agree("is about the state", body["state"], self.auditor.state_digest)
 
     # ---- commits -----------------------------------------------------------------------------------------------------------
     def _commit(self, body: Mapping[str, Any]) -> None:
         auditor = self.auditor
+        self._agree("is in the phase", body["phase"], PHASES.get(body["line"]))
         staffing = body["phase"] == "recovery" and self.diagnosis is not None and self.diagnosis.kind == ASSIGNMENT
         (step,) = auditor.label(body["agent"], (Step(body["update"]),), staffing)
         audit = auditor.audit((step,))
@@ -189,9 +200,11 @@ class Replay:
         if not unusable and said != broken:
             raise Differs(f"it breaks {_listed(broken)}, where the record says {_listed(said)}")
         self.h += 1
+        self._agree("is about", body["update"], audit.steps[-1].update if audit.steps else None)
         if recovery:
             if self.patience is not None:
                 self._agree("has as h", body["h"], self.h)
+            self._agree("is told to", body["agent"], self.responsible)
             return
         self.acted = True
         auditor.raise_flag(entry.seq, body["agent"], audit)
@@ -215,7 +228,7 @@ class Replay:
         frame.responsible = self.diagnostician.responsible(diagnosis, self.state)
         self._agree("diagnoses", body, diagnosis_json(frame, diagnosis))
         self.diagnosis = replace(diagnosis, matched=matched)
-        self.x_minus, self.h_minus = self.state, self.h
+        self.x_minus, self.h_minus, self.responsible = self.state, self.h, frame.responsible
 
     def _end(self, outcome: str) -> None:
         system, holds = self.auditor.system, self.auditor.holds
@@ -245,11 +258,13 @@ def _load(body: Mapping[str, Any]) -> tuple[Loaded, str]:
     said, rules = body["package"], body["theory"]
     modules, whose = load_theory(), "installed"
     package, *libraries = ((s["path"], parse_module(s["text"], s["path"])) for s in said["sources"])
-    if _digest_of(modules) != rules["digest"]:
+    if _digest_of_texts(module.text for module in modules) != rules["digest"]:
         modules, whose = tuple(parse_module(s["text"], f"spec/{s['path']}") for s in rules["sources"]), "record"
     loaded = assemble(
         Path(PurePosixPath(package[0]).name), package[1], modules, dict(libraries), said["settings"], own_theory=whose == "record"
     )  # fmt: skip
+    if _digest_of_texts(source["text"] for source in rules["sources"]) != rules["digest"]:
+        raise Differs("the sources of the theory have another digest than it says")
     for name, digest, found in (
         ("theory", rules["digest"], loaded.system.theory_digest),
         ("package", said["digest"], loaded.system.package_digest),
@@ -261,10 +276,10 @@ def _load(body: Mapping[str, Any]) -> tuple[Loaded, str]:
     return loaded, whose
 
 
-def _digest_of(modules: Iterable[Any]) -> str:
+def _digest_of_texts(texts: Iterable[str]) -> str:
     from icore_kernel.ground.assemble import digest
 
-    return digest("\0".join(module.text for module in modules))
+    return digest("\0".join(texts))
 
 
 def _listed(broken: Iterable[tuple[str, str]]) -> str:
