@@ -142,6 +142,7 @@ def test_the_evaluation_set_keeps_what_is_left_and_what_supports_the_end(theory:
     everything = {"r", "s", "c1", "c2", "z", "x", "y"}
     assert found.those(found.start, "W", WORK) == everything
     assert found.measure(found.start, "|W(X)|") == 7
+    assert found.those(found.after("finish(x)"), "W", WORK) == everything  # x is settled, and covers a root that is not
     done = accepted(found, "r")
     assert found.those(done, "W", WORK) == everything - {"z"}  # z has nothing left to do; r is settled and covers r
     assert found.measure(done, "|W(X)|") == 6

@@ -108,9 +108,12 @@ class Prover:
         self.reached: list[Term] = []
         """Lemmas that reachability found for updates that others left open."""
 
-    def budget(self, most: float) -> float:
-        """Seconds for one part."""
-        return most if self.deadline is None else max(0.01, min(most, self.deadline - perf_counter()))
+    def budget(self, most: float, longer: bool = True) -> float:
+        """Seconds for one part. Where a limit is given it may take longer: half of what is left."""
+        if self.deadline is None:
+            return most
+        left = self.deadline - perf_counter()
+        return max(0.01, min(max(most, left / 2) if longer else most, left))
 
     def run(self) -> Proof:
         self.exists = start_exists(self.steps)
@@ -187,7 +190,7 @@ class Prover:
         known = (*self.steps.feasible, *(self.found.lemmas if self.found else ()))
         whole = self.found is not None and self.found.whole
         questions = WHOLE_QUESTIONS if whole else None
-        spent = perf_counter() + self.budget(WHOLE_SECONDS if whole else LEMMA_SECONDS)
+        spent = perf_counter() + self.budget(WHOLE_SECONDS if whole else LEMMA_SECONDS, not whole)
         for bad in illegal_steps(self.steps):
             if bad.update not in left or perf_counter() > spent:
                 continue
@@ -223,7 +226,7 @@ class Prover:
             known = before.get(name)
             if known is None or (known.way is None and known.path is None):
                 whole = self.found is not None and self.found.whole
-                known = engine.prove(name, goal, proved, self.budget(WHOLE_SECONDS if whole else INVARIANT_SECONDS), hard)
+                known = engine.prove(name, goal, proved, self.budget(WHOLE_SECONDS if whole else INVARIANT_SECONDS, not whole), hard)
             found.append(known)
             if known.way is not None:
                 proved.append(goal)

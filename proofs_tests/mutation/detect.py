@@ -72,13 +72,16 @@ class Detector:
                 yield f"{file}{said or ''}"
 
     def _order(self, name: str) -> list[str]:
-        """The tests of what was changed and of what says so by it; those in no line of the map; then of what says so by that, and so on."""
+        """The tests of what was changed and of what says so by it; those in no line of the map; then of what says so by that, and so on;
+        then all others."""
         reached = [name, *self.users.get(name, ())]
         order = dict.fromkeys(test for one in reached for test in self.tests.get(one, ()))
         order.update(dict.fromkeys(self.others))
         for one in reached if not self.near else ():
             reached.extend(user for user in self.users.get(one, ()) if user not in reached)
             order.update(dict.fromkeys(self.tests.get(one, ())))
+        if not self.near:
+            order.update(dict.fromkeys(test for own in self.tests.values() for test in own))
         return list(order)
 
 
