@@ -66,6 +66,7 @@ def theory() -> Path:
 NIGHTLY_ONLY = (
     "test_random_packages.py::test_at_least_a_third_are_violated",
     "test_prove_proofs.py::test_a_bug_planted_in_it_is_found",
+    "test_replay.py::test_a_random_change_of_what_was_done_is_found_and_nothing_fails_over_one[400]",
     "test_native.py::test_examples_are_explored_as_by_the_other_engines[Unaudited(through=None)-release_pipeline]",
     "test_native.py::test_examples_are_explored_as_by_the_other_engines[Unaudited(through=None)-binary_coverage]",
     "test_checkpoint.py::test_a_search_killed_at_random_moments_ends_with_the_same_counts[numpy-20]",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from fractions import Fraction
 from pathlib import Path
@@ -25,6 +26,7 @@ from icore_kernel.cli import run as command
 from icore_kernel.hosts.random_host import RandomHost
 from icore_kernel.load import load
 from icore_kernel.prove.commit import Ruling
+from icore_kernel.record.checker import check as holds
 from icore_kernel.record.entry import ZERO, Entry
 from icore_kernel.record.memory import MemoryStore
 from icore_kernel.record.seal import seal
@@ -102,6 +104,13 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a refusal for another reason": (put("refusal", ["violations"], []), "where the record says nothing"),
     "a refusal of something else": (put("refusal", ["proposal"], [{"update": "finish(ana, right)"}]), "it breaks nothing"),
     "a refusal in another state": (put("refusal", ["state"], ZERO), "it is about the state"),
+    "another phase": (put("commit", ["phase"], "recovery", line=16), "it is in the phase"),
+    "another line": (put("commit", ["line"], 34, line=16), "it is in the phase"),
+    "an earlier round": (put("diagnosis", ["t"], -1), "it is of round -1"),
+    "no round": (put("commit", ["t"], "0", line=16), 'it is of round "0"'),
+    "a refusal of another update": (put("refusal", ["update"], "finish(ana, left)"), "it is about"),
+    "feedback to somebody else": (put("feedback", ["agent"], "bo"), "it is told to"),
+    "other sources of the theory": (put("open", ["theory", "sources"], []), "the sources of the theory have another digest"),
     "another trigger": (put("diagnosis", ["triggers"], ["quality"]), "it has the triggers"),
     "another score": (put("diagnosis", ["stability"], "1"), "it diagnoses stability"),
     "somebody else asked": (put("diagnosis", ["responsible"], "bo"), "it diagnoses responsible"),
@@ -230,6 +239,50 @@ def test_a_session_is_replayed(tmp_path: Path) -> None:
         entries = list(store.entries())
     assert [e.kind for e in entries] == ["open", "commit", "refusal", "commit", "end", "seal"]
     assert check(entries) == []
+
+
+NARRATED = {
+    ("open", "tool"), ("open", "solver"), ("open", "request"), ("open", "format"), ("open", "algorithm"),
+    ("commit", "outside"), ("commit", "solver"), ("refusal", "outside"), ("refusal", "solver"), ("refusal", "violations"),
+    ("refusal", "line"),
+    ("feedback", "outside"), ("feedback", "solver"), ("feedback", "violations"), ("feedback", "line"), ("feedback", "proposal"),
+    ("diagnosis", "line"), ("end", "line"), ("end", "t"), ("refusal", "t"), ("feedback", "t"), ("commit", "t"), ("diagnosis", "t"),
+}  # fmt: skip
+"""What replay cannot say again, or reads only in part: what hosts and solvers said, wording, rounds that stay in order."""
+VALUES: tuple[Any, ...] = (None, [], {}, "x", 0, -1, True, ZERO, ["x"], {"x": 1}, 10**6, "9" * 50, "ready")
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield at
+    if isinstance(value, (dict, list)):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from places(value[key], (*at, key))
+
+
+@pytest.mark.parametrize("changes", [20, 400])
+def test_a_random_change_of_what_was_done_is_found_and_nothing_fails_over_one(
+    changes: int, run: Dicts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, whole = module._load(run[0]["body"]), module._load
+    packages = json.dumps([run[0]["body"]["package"], run[0]["body"]["theory"]])
+    known = lambda body: loaded if json.dumps([body["package"], body["theory"]]) == packages else whole(body)  # noqa: E731
+    monkeypatch.setattr(module, "_load", known)
+    chance, found = random.Random(5), 0
+    every = [[at for at in places(e["body"]) if at] for e in run]
+    for _ in range(changes):
+        number = chance.randrange(len(run))
+        at, value = chance.choice(every[number]), chance.choice(VALUES)
+        forged = [*run[:number], deepcopy(run[number]), *run[number + 1 :]]
+        inside = forged[number]["body"]
+        for key in at[:-1]:
+            inside = inside[key]
+        if json.dumps(inside[at[-1]]) == json.dumps(value):
+            continue
+        inside[at[-1]] = value
+        problems = [*holds(forged), *check(entries_of(forged))]
+        found += bool(problems)
+        assert problems or (forged[number]["kind"], at[0]) in NARRATED, (number, at, value)
+    assert found > changes // 2
 
 
 # ---- the command -------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 MOST, LARGEST = 20, 4096  # problems that are said; bits of a number (a forged formula must not take for ever)
-QUIET = {"wait", "diagnosis", "refusal", "feedback", "internal", "end"}
+OF_A_STATE = {"refusal", "feedback", "internal", "end"}
 LOST = (("artifact", "spent"), ("certificate", "revoked"), ("certificate", "superseded"))
 PART = {"present": "Q", "status": "Q", "assignee": "Q", "marker": "Q", "signature": "Q", "relation": "Q", "reported": "Q",
         "artifact": "G", "afield": "G", "ifield": "G", "certificate": "Pi", "cfield": "Pi"}  # fmt: skip
@@ -145,8 +145,8 @@ class Run:
         self.ended = late or outcome not in {"", "interrupted"}
         report = self.assertions.get(f"terminal({outcome})")
         wrong = {
-            "no such kind of entry, or after the end": kind not in QUIET or late,
-            "it speaks of another state than the present one": body.get("state", self.said) != self.said,
+            "no such kind of entry, or after the end": kind not in OF_A_STATE | {"wait", "diagnosis"} or late,
+            "it speaks of another state than the present one": kind in OF_A_STATE and body["state"] != self.said,
             "it ends as no standing report says": outcome in {"stuck", "budget"} and not (report and self.asserted(report)),
             "other weights than the work's": any(self.works[w]["weight"] != n for w, n in body.get("matched", {}).items()),
         }

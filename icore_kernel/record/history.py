@@ -77,14 +77,7 @@ class History:
 
     def __init__(self, opening: Entry) -> None:
         """Unexplained where it is no opening of a record."""
-        try:
-            self.run = Run(opening.kind, opening.body)
-            self._check(opening, self.run.opened())
-            self.declared: Mapping[str, Any] = self.run.declared
-            self.inputs = {i["name"]: i for i in self.declared["inputs"]}
-            self.package = f"{opening.body['package']['name']} {opening.body['package']['version']}".strip()
-        except (AttributeError, LookupError, TypeError, ValueError) as wrong:
-            raise Unexplained([f"entry {opening.seq} ({opening.kind}): not as the format says: {wrong}"]) from wrong
+        self.package = ""
         self.opening = opening
         self.last = opening
         self.events: dict[int, Event] = {}
@@ -98,7 +91,18 @@ class History:
         self.established: dict[str, int] = {}
         self.emitted: dict[str, int] = {}
         self.observed: dict[str, int] = {}
+        try:
+            self.run = Run(opening.kind, opening.body)
+            self.declared: Mapping[str, Any] = self.run.declared
+            self.inputs = {i["name"]: i for i in self.declared["inputs"]}
+            self._check(opening, self.run.opened())
+            self._open(opening.body)
+        except (AttributeError, LookupError, TypeError, ValueError) as wrong:
+            raise Unexplained([f"entry {opening.seq} ({opening.kind}): not as the format says: {wrong}"]) from wrong
+
+    def _open(self, body: Mapping[str, Any]) -> None:
         run = self.run
+        self.package = f"{body['package']['name']} {body['package']['version']}".strip()
         for name, said in self.inputs.items():
             self._observe(name, START, {field: run.state[field] for field in said["fields"]})
         for name, a in run.assertions.items():
