@@ -247,6 +247,7 @@ certificate able(m: Agent, w: Item) { issuer environment premises request claims
 certificate ok(w: Item) { issuer any premises request claims status(w) is accepted, coverage(w) }
 update assign(m: Agent, w: Item) operation assign by monitor { set assignee(w) := m issue able(m, w) }
 update take_in(w: Item) operation accept by monitor { set status(w) := accepted issue ok(w) }
+update touch(w: Item) operation transform by monitor { set status(w) := ready }
 value(m: Agent, w: Item) = 0.65
 truth(m: Agent, w: Item) = if m == ana then 0.65 else 0.5
 audit { tolerance 0.05 floor 0.65 }
@@ -278,6 +279,12 @@ def test_proposition_4_at_its_bounds(theory: Path) -> None:
     for tolerance, floor in (("0.65", "0.65"), ("0.7", "0.65"), ("0.05", "0.7")):
         text = EARNED.replace("tolerance 0.05 floor 0.65", f"tolerance {tolerance} floor {floor}")
         assert "Proposition 4(iv)" in failing(text, theory, *ANA), (tolerance, floor)
+
+
+def test_below_one_half_and_below_the_tolerance_nothing_is_promised(theory: Path) -> None:
+    """cq is 0: nothing is justified, and nobody is assigned where somebody is worth 0.9. What is promised is 0, not -0.05 times -0.5."""
+    text = EARNED.replace("tolerance 0.05", "tolerance 0.7").replace(") = 0.65", ") = 0.9")
+    assert "Proposition 4" not in failing(text, theory, "touch(root)", "touch(side)")
 
 
 def test_a_gain_of_the_tolerance_is_no_gain(theory: Path) -> None:
