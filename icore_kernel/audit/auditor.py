@@ -24,6 +24,7 @@ from icore_kernel.explore.model import Failing, State
 from icore_kernel.load import Loaded, UsageError
 from icore_kernel.meaning.scalar import compile_terms
 from icore_kernel.record.canonical import canonical
+from icore_kernel.record.entry import Entry
 from icore_kernel.record.store import Store
 from icore_kernel.system import Clause, Ratio
 from icore_kernel.version import VERSION
@@ -249,6 +250,20 @@ class Auditor:
     def adopt(self, state: State) -> None:
         """Lines 18 and 36: X <- X+."""
         self.state, self._digest = state, self.digest(state)
+
+    def catch_up(self) -> Entry | None:
+        """After an interruption: X is what the commits in the record lead to, which may be ahead of `adopt`. The last entry, if any."""
+        last: Entry | None = None
+        ahead: list[str] = []
+        for last in self.store.entries():
+            if last.kind == "commit":
+                ahead = [] if last.body["after"] == self._digest else [*ahead, last.body["update"]]
+        for update in ahead:
+            number = self.labeller.number(update)
+            after = None if number is None else self.judge.successor(self.state, number)
+            assert after is not None
+            self.adopt(after)
+        return last
 
     def refuse(self, audit: Audit, *, kind: str, round: int, agent: str, more: Mapping[str, Json], outside: Mapping[str, Json]) -> int:
         """Lines 20 and 38: the attempt is in G, its unsupported effects are not in Q or Pi. The entry's number."""

@@ -99,12 +99,21 @@ class Loop:
         except Disagreement:
             return self._end(Outcome.INTERNAL, 0)
         except KeyboardInterrupt:
-            return self._end(Outcome.INTERRUPTED, 0)
+            if outcome := self._interrupted():
+                return outcome
+            raise
         except RecordError:
             raise
         except Exception:
-            self._end(Outcome.INTERRUPTED, 0)
+            self._interrupted()
             raise
+
+    def _interrupted(self) -> Outcome | None:
+        """An interruption comes anywhere: before the opening (then nothing can end), between a commit and `adopt`, after the end."""
+        last = self.auditor.catch_up()
+        if last is None:
+            return None
+        return Outcome(last.body["outcome"]) if last.kind == "end" else self._end(Outcome.INTERRUPTED, 0)
 
     def listing(self) -> Outcome:
         self.initialise()

@@ -99,9 +99,13 @@ class Session:
             entry = self.auditor.refuse(audit, kind="refusal", round=round, agent=proposer, more={"line": 20}, outside=outside)
             self.auditor.raise_flag(entry, proposer, audit)
             raise Refused(labelled[0].update, audit.violations, entry)
-        (receipt,) = self.auditor.commit(audit, line=16, round=round, agent=proposer, phase="ordinary", outside=outside)
         assert audit.after is not None
-        self.auditor.adopt(audit.after)
+        try:
+            (receipt,) = self.auditor.commit(audit, line=16, round=round, agent=proposer, phase="ordinary", outside=outside)
+            self.auditor.adopt(audit.after)
+        except KeyboardInterrupt:
+            self.auditor.catch_up()
+            raise
         self.auditor.settle_flags(self.auditor.established(audit.steps))
         return receipt
 
@@ -111,16 +115,24 @@ class Session:
 
     # ---- the end -----------------------------------------------------------------------------------------------------------
     def close(self, outcome: Outcome | None = None) -> Outcome:
-        """End and seal the record. The outcome is what the state shows: accept, reject, stuck, else incomplete (or what is given)."""
+        """End and seal the record. The outcome is what the state shows: accept, reject, stuck, else incomplete (or what is given).
+
+        ValueError where a return of the listing is given that the state does not show; RecordError where the end cannot be written.
+        """
         if self.outcome is None:
             a = self.auditor
             found = Outcome.ACCEPT if self.accepted else Outcome.REJECT if self.rejected else Outcome.INCOMPLETE
             if found is Outcome.INCOMPLETE and a.holds(a.system.stuck):
                 found = Outcome.STUCK
-            self.outcome = outcome or found
-            a.store.append("end", {"outcome": self.outcome.value, "line": 0, "t": self._count, "state": a.state_digest})
-            seal(self.store, self._key)
-            self.store.close()
+            if outcome in {Outcome.ACCEPT, Outcome.REJECT, Outcome.STUCK, Outcome.BUDGET} and outcome is not found:
+                raise ValueError(f"the state does not show {outcome.value}: it is {found.value}")
+            ended = outcome or found
+            try:
+                a.store.append("end", {"outcome": ended.value, "line": 0, "t": self._count, "state": a.state_digest})
+                seal(self.store, self._key)
+            finally:
+                self.store.close()
+            self.outcome = ended
         return self.outcome
 
     def __enter__(self) -> Self:
