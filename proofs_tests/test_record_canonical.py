@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import example, given
@@ -114,6 +116,23 @@ def test_nesting_is_bounded_in_both_directions() -> None:
     for text in (b"[" + deepest + b"]", b"[" * 200_000, b'{"a":' * 200_000):
         with pytest.raises(CanonicalError, match=f"byte {320 if text.startswith(b'{') else 64}: values nested deeper than {DEEPEST}"):
             parse(text)
+
+
+def test_nesting_is_bounded_whatever_the_interpreter_would_allow() -> None:
+    """In a process of its own: where the bound is not kept, the decoder runs out of stack."""
+    program = (
+        "import sys\nsys.setrecursionlimit(1_000_000)\n"
+        "from icore_kernel.record.canonical import CanonicalError, parse\n"
+        "for text in (b'[' * 500_000, b'{\"a\":' * 500_000, b'[\"x\",' * 500_000):\n"
+        "    try:\n        parse(text)\n    except CanonicalError as wrong:\n        print('values nested deeper' in str(wrong))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "True\nTrue\nTrue\n")
+
+
+def test_brackets_in_texts_are_no_nesting() -> None:
+    value = {"a": "[{" * 200, "b": ['"[', "\\", "]" * 300], "c": [[1]] * 80}
+    assert parse(canonical(value)) == value
 
 
 def test_length_is_bounded_in_both_directions() -> None:

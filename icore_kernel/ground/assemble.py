@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -49,12 +50,28 @@ class Grounded:
         """What the audit loop reads. Raises GroundingError where the theory does not say it."""
         from icore_kernel.ground.auditing import audit_tables
 
-        return audit_tables(self.primitives, self.decls, self.system.updates, self.elements)
+        with deep_recursion():
+            return audit_tables(self.primitives, self.decls, self.system.updates, self.elements)
 
 
 def ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[str, s.Module], settings: Mapping[str, str]) -> Grounded:
     """Ground a package that the checker has accepted. Raises GroundingError where it is too large or a setting is wrong."""
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 50_000))  # chains of premises are followed by recursion
+    with deep_recursion():
+        return _ground(package, theory, libraries, settings)
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Chains of premises are followed by recursion. The limit is put back: it bounds recursion in C too (decoders of JSON, say)."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, 50_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[str, s.Module], settings: Mapping[str, str]) -> Grounded:
     bank = TermBank()
     algebra = Algebra(bank)
     decls = declarations(package, libraries)

@@ -111,12 +111,30 @@ def parse(text: bytes) -> Value:
     if len(text) > LONGEST:
         raise CanonicalError(f"{len(text):,} bytes; at most {LONGEST:,} are read")
     try:
-        value: Value = _decoder.decode(text)
-        if canonical(value) == text:
-            return value
+        if not _too_deep(text):
+            value: Value = _decoder.decode(text)
+            if canonical(value) == text:
+                return value
     except (msgspec.MsgspecError, RecursionError, CanonicalError):
         pass  # what is wrong is said below, the same for all
     raise CanonicalError(fault(text) or "not in canonical form")
+
+
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_BRACKETS = re.compile(rb"[\[\]{}]")
+
+
+def _too_deep(text: bytes) -> bool:
+    """Whether brackets are nested deeper than DEEPEST. The decoder recurses in C, as deep as the interpreter's limit lets it, which a
+    program may have set higher than its stack is."""
+    if text.count(b"[") + text.count(b"{") <= DEEPEST:
+        return False
+    depth = 0
+    for bracket in _BRACKETS.findall(_TEXTS.sub(b"", text)):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 # What is wrong, and where: read again in the plainest way, only for bytes that were refused.
