@@ -64,7 +64,7 @@ def test_random_systems_are_explored_exactly_as_by_plain_python(mode: Mode) -> N
         random = Random(seed)
         system = random_system(random)
         watchlist = random_watchlist(system, random)
-        # Without steps to keep or to judge, the table holds the states themselves.
+        # Without steps to keep or to judge, blocks are plain (plain.c).
         for rules in (Rules(), Rules(keep_graph=True)):
             found = native(system, watchlist, rules, mode)
             assert_same(found, explore(system, watchlist, rules, mode, Engine.PYTHON))

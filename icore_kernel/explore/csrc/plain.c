@@ -41,7 +41,7 @@ bool plain_prepare(Search *search)
 {
     const size_t k = (size_t)search->k;
     Plain *plain = search->plain = calloc(1, sizeof *plain);
-    if (!plain || (k == 1 && !store_by_keys(&search->store))) return false;
+    if (!plain) return false;
     size_t places = 64;
     while (2 * places * k * sizeof(uint64_t) <= RECENT_BYTES) places *= 2;
     plain->recent_mask = places - 1;
@@ -65,47 +65,32 @@ void plain_free(Search *search)
 
 /* ---- into the store ---------------------------------------------------------------------------------------------- */
 
-/* From `place` on: how far it came, which is not the end where the search stops, or the store keeps keys no longer. */
-ALWAYS int put_batch(Search *search, const Batch *batch, int place, const int k, const bool keyed, const bool expected)
+ALWAYS void put_batch(Search *search, const Batch *batch, const int k, const bool expected)
 {
     Store *store = &search->store;
     const Arrival *arrivals = batch->arrivals;
     const int count = batch->count;
-    for (int next = place; !expected && next < place + 2 * PREFETCH && next < count; next++) {
-        if (keyed)
-            expect_key(store, arrivals[next].hash);
-        else
-            expect_slot(store, arrivals[next].hash);
-    }
-    for (; place < count; place++) {
-        if (!expected && place + 2 * PREFETCH < count) {
-            if (keyed)
-                expect_key(store, arrivals[place + 2 * PREFETCH].hash);
-            else
-                expect_slot(store, arrivals[place + 2 * PREFETCH].hash);
-        }
-        if (!keyed && place + PREFETCH < count) expect_state(store, k, arrivals[place + PREFETCH].hash);
+    for (int place = 0; !expected && place < 2 * PREFETCH && place < count; place++) expect_slot(store, arrivals[place].hash);
+    for (int place = 0; place < count; place++) {
+        if (!expected && place + 2 * PREFETCH < count) expect_slot(store, arrivals[place + 2 * PREFETCH].hash);
+        if (place + PREFETCH < count) expect_state(store, k, arrivals[place + PREFETCH].hash);
         const Arrival *own = &arrivals[place];
         const uint64_t *words = batch->words + (size_t)place * (size_t)k;
         uint32_t slot = 0;
-        const uint32_t found = keyed ? find_key(store, words[0], own->hash, &slot) : find_state(store, words, k, own->hash, &slot);
-        if (found != NOWHERE) continue;
-        if (admit(search, words, k, own->hash, slot, own->parent, false) == NOWHERE) return place;
-        if (keyed && !store->keyed) return place + 1;
+        if (find_state(store, words, k, own->hash, &slot) == NOWHERE &&
+            admit(search, words, k, own->hash, slot, own->parent, false) == NOWHERE)
+            return;
     }
-    return place;
 }
 
 void put_plain(Search *search, const Batch *batch, bool expected)
 {
-    for (int place = 0; place < batch->count && search->status == MORE;) {
-        switch (search->store.keyed ? 0 : search->k) {
-        case 0: place = put_batch(search, batch, place, 1, true, expected); break;
-        case 2: place = put_batch(search, batch, place, 2, false, expected); break;
-        case 3: place = put_batch(search, batch, place, 3, false, expected); break;
-        case 4: place = put_batch(search, batch, place, 4, false, expected); break;
-        default: place = put_batch(search, batch, place, search->k, false, expected); break;
-        }
+    switch (search->k) {
+    case 1: put_batch(search, batch, 1, expected); break;
+    case 2: put_batch(search, batch, 2, expected); break;
+    case 3: put_batch(search, batch, 3, expected); break;
+    case 4: put_batch(search, batch, 4, expected); break;
+    default: put_batch(search, batch, search->k, expected); break;
     }
 }
 
@@ -117,7 +102,7 @@ static void hand_over(Maker *maker, bool last);
 static inline bool in_turn(const Maker *maker) { return maker->expand == &maker->search->programs[EXPAND]; }
 
 /* The successor by one move of one row; whether it is another state. */
-ALWAYS bool step(Maker *maker, const int k, const bool keyed, const uint64_t *source, int row, int number)
+ALWAYS bool step(Maker *maker, const int k, const uint64_t *source, int row, int number)
 {
     Search *search = maker->search;
     Batch *batch = maker->batch;
@@ -135,19 +120,14 @@ ALWAYS bool step(Maker *maker, const int k, const bool keyed, const uint64_t *so
     uint64_t *recent = plain->recent + (hash & plain->recent_mask) * (uint64_t)k;
     if (same_words(words, recent, k)) return true;
     for (int word = 0; word < k; word++) recent[word] = words[word];
-    if (in_turn(maker)) {
-        if (keyed && search->store.keyed)
-            expect_key(&search->store, hash);
-        else if (!keyed)
-            expect_slot(&search->store, hash);
-    }
+    if (in_turn(maker)) expect_slot(&search->store, hash);
     batch->arrivals[batch->count++] = (Arrival){hash, maker->next + (uint32_t)row};
     if (batch->count == BATCH) hand_over(maker, false);
     return true;
 }
 
 /* The steps of a block: what is counted row by row goes into `tally`. */
-ALWAYS void take_steps(Maker *maker, const int k, const bool keyed, int count, Tally *tally)
+ALWAYS void take_steps(Maker *maker, const int k, int count, Tally *tally)
 {
     const Search *search = maker->search;
     const int across = search->enabled_words;
@@ -158,7 +138,7 @@ ALWAYS void take_steps(Maker *maker, const int k, const bool keyed, int count, T
         int64_t successors = 0, moved = 0;
         for (int word = 0; word < across; word++)
             for (uint64_t left = enabled[word]; left; left &= left - 1, successors++) {
-                moved += step(maker, k, keyed, source, row, 64 * word + lowest(left));
+                moved += step(maker, k, source, row, 64 * word + lowest(left));
                 if (maker->stopped) return;
             }
         tally->stutters += successors - moved;
@@ -194,11 +174,11 @@ void make_block(Maker *maker)
     run_program(maker->expand, state_words(&search->store, maker->next, k), k, count, NULL, maker->next);
     find_enabled(search, count, search->plain->enabled, false);
     switch (k) {
-    case 1: take_steps(maker, 1, true, count, &tally); break;
-    case 2: take_steps(maker, 2, false, count, &tally); break;
-    case 3: take_steps(maker, 3, false, count, &tally); break;
-    case 4: take_steps(maker, 4, false, count, &tally); break;
-    default: take_steps(maker, k, false, count, &tally); break;
+    case 1: take_steps(maker, 1, count, &tally); break;
+    case 2: take_steps(maker, 2, count, &tally); break;
+    case 3: take_steps(maker, 3, count, &tally); break;
+    case 4: take_steps(maker, 4, count, &tally); break;
+    default: take_steps(maker, k, count, &tally); break;
     }
     /* A block counts when all its successors are in the store; what waits for the other thread takes the counts along. */
     if (in_turn(maker)) hand_over(maker, true);

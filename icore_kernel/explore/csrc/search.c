@@ -174,7 +174,6 @@ bool search_steps(Search *search, const uint32_t *numbers, int count)
 {
     search->block_edges.count = 0;
     if (!count) return true;
-    if (!store_by_numbers(&search->store)) return false;
     take_rows(search, numbers, count);
     search->replaying = true;
     const bool done = expand_block(search, true);

@@ -64,7 +64,7 @@ static void *wider_pages(void *old, size_t old_size, size_t size)
     return new_pages(size);
 }
 
-static size_t table_size(const Store *store, int bits) { return (store->keyed ? sizeof(uint64_t) : sizeof(uint32_t)) << bits; }
+static size_t table_size(int bits) { return sizeof(uint32_t) << bits; }
 
 static size_t words_size(const Store *store) { return (size_t)CHUNK * (size_t)store->k * sizeof(uint64_t); }
 
@@ -83,21 +83,11 @@ static void set_bits(Store *store, int bits)
 /* A table, empty, of so many bits in place of that of now, if there is one. False: no memory. */
 static bool new_table(Store *store, int bits)
 {
-    void *old = store->keyed ? (void *)store->keys : (void *)store->slots;
-    void *table = old ? wider_pages(old, table_size(store, store->bits), table_size(store, bits)) : new_pages(table_size(store, bits));
-    store->bytes += table_size(store, bits) - (old ? table_size(store, store->bits) : 0);
+    const size_t now = store->slots ? table_size(store->bits) : 0;
+    store->slots = now ? wider_pages(store->slots, now, table_size(bits)) : new_pages(table_size(bits));
+    store->bytes += table_size(bits) - now;
     set_bits(store, bits);
-    store->keys = store->keyed ? table : NULL;
-    store->slots = store->keyed ? NULL : table;
-    return table != NULL;
-}
-
-static void drop_table(Store *store)
-{
-    drop_pages(store->keyed ? (void *)store->keys : (void *)store->slots, table_size(store, store->bits));
-    store->keys = NULL;
-    store->slots = NULL;
-    store->bytes -= table_size(store, store->bits);
+    return store->slots != NULL;
 }
 
 bool store_open(Store *store, int k, size_t most_bytes)
@@ -110,13 +100,6 @@ bool store_open(Store *store, int k, size_t most_bytes)
     return store->chunks && new_table(store, FIRST_BITS);
 }
 
-bool store_by_keys(Store *store)
-{
-    drop_table(store);
-    store->keyed = true;
-    return new_table(store, store->bits);
-}
-
 static void drop_chunk(const Store *store, const Chunk *chunk)
 {
     drop_pages(chunk->words, chunk_size(store));
@@ -127,7 +110,7 @@ void store_close(Store *store)
 {
     for (uint32_t place = 0; place < store->chunk_count; place++) drop_chunk(store, &store->chunks[place]);
     free(store->chunks);
-    drop_table(store);
+    drop_pages(store->slots, table_size(store->bits));
 #ifdef HUGE_PAGE
     if (store->file >= 0) close(store->file);
 #endif
@@ -251,50 +234,23 @@ static void fill_table(Store *store)
         const uint32_t length = store->count - begin < AHEAD ? store->count - begin : AHEAD;
         for (uint32_t step = 0; step < length; step++) {
             hashes[step] = hash_of(state_words(store, begin + step, k), k);
-            if (store->keyed)
-                expect_key(store, hashes[step]);
-            else
-                expect_slot(store, hashes[step]);
+            expect_slot(store, hashes[step]);
         }
         for (uint32_t step = 0; step < length; step++) {
             uint32_t place = slot_of(store, hashes[step]);
-            if (store->keyed) {
-                while (store->keys[place]) place = (place + 1) & mask;
-                store->keys[place] = *state_words(store, begin + step, k);
-            } else {
-                while (store->slots[place]) place = (place + 1) & mask;
-                store->slots[place] = tag_of(store, hashes[step]) | (begin + step + 1);
-            }
+            while (store->slots[place]) place = (place + 1) & mask;
+            store->slots[place] = tag_of(store, hashes[step]) | (begin + step + 1);
         }
     }
-}
-
-/* A table of numbers in place of one of keys, of half its size. */
-static bool numbers_instead(Store *store, int bits)
-{
-    drop_table(store);
-    store->keyed = false;
-    if (!new_table(store, bits)) {
-        store->exhausted = true;
-        return false;
-    }
-    fill_table(store);
-    return true;
 }
 
 static bool widen(Store *store)
 {
     const int bits = store->bits < 22 ? store->bits + 2 : store->bits + 1;
-    if (bits > 32) return false;
-    const size_t now = table_size(store, store->bits), numbers = sizeof(uint32_t) << bits;
-    if (!store_affords(store, table_size(store, bits) - now))
-        return store->keyed && store_affords(store, numbers > now ? numbers - now : 0) && numbers_instead(store, bits);
-    if (!new_table(store, bits)) return false;
+    if (bits > 32 || !store_affords(store, table_size(bits) - table_size(store->bits)) || !new_table(store, bits)) return false;
     fill_table(store);
     return true;
 }
-
-bool store_by_numbers(Store *store) { return !store->keyed || numbers_instead(store, store->bits); }
 
 bool store_make_room(Store *store)
 {

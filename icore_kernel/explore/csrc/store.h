@@ -10,7 +10,6 @@
 #define CHUNK ((uint32_t)1 << CHUNK_BITS)
 #define NOWHERE UINT32_MAX
 #define MOST_STATES (UINT32_MAX - 1)
-#define SOMEWHERE (UINT32_MAX - 1) /* there, by its key */
 
 #define MOST_CHUNKS ((size_t)1 << (32 - CHUNK_BITS))
 
@@ -21,17 +20,13 @@ typedef struct {
     uint64_t *infeasible; /* a bit a state */
 } Chunk;
 
-/* Slots hold 0, or in the low `bits` the number of a state plus 1 and above it as many bits of its hash as there is room for.
- * Where nobody asks for numbers and a state is one word, `keys` hold the states themselves instead (0: empty; the state 0 is apart):
- * that is twice the memory, and half the places to look at. */
+/* Slots hold 0, or in the low `bits` the number of a state plus 1 and above it as many bits of its hash as there is room for. */
 typedef struct {
     int k;
     uint32_t count, infeasible_count;
     Chunk *chunks; /* room for MOST_CHUNKS, so that one thread may read while another adds */
     uint32_t chunk_count;
     uint32_t *slots;
-    uint64_t *keys; /* NULL unless keyed */
-    bool keyed, zero; /* `zero`: the state 0 is there */
     int bits;
     uint32_t grow_at;
     size_t bytes, most_bytes; /* of memory in use; may be used (0: no bound) */
@@ -40,10 +35,6 @@ typedef struct {
     bool exhausted; /* memory ended, the operating system's or that of most_bytes, or the disk did */
 } Store;
 
-/* Of an empty store: keep keys. */
-bool store_by_keys(Store *store);
-/* Numbers instead of keys, from the states; so does a store by keys where memory has no room for more of them. False: no room. */
-bool store_by_numbers(Store *store);
 bool store_open(Store *store, int k, size_t most_bytes);
 void store_close(Store *store);
 /* A file for states that memory has no room for, used from `spill_at` bytes on, or where memory ends; the caller may close his own. */
@@ -103,24 +94,9 @@ static inline bool same_words(const uint64_t *a, const uint64_t *b, const int k)
     return !differs;
 }
 
-static inline uint32_t find_key(const Store *store, uint64_t word, uint64_t hash, uint32_t *slot)
-{
-    const uint64_t *keys = store->keys;
-    const uint32_t mask = number_mask(store);
-    if (!word) return store->zero ? SOMEWHERE : NOWHERE;
-    uint32_t place = slot_of(store, hash);
-    for (;; place = (place + 1) & mask) {
-        if (keys[place] == word) return SOMEWHERE;
-        if (!keys[place]) break;
-    }
-    *slot = place;
-    return NOWHERE;
-}
-
-/* The number of a state (SOMEWHERE in a store by keys), or NOWHERE and the empty slot where it would stand. */
+/* The number of a state, or NOWHERE and the empty slot where it would stand. */
 static inline uint32_t find_state(const Store *store, const uint64_t *words, const int k, uint64_t hash, uint32_t *slot)
 {
-    if (k == 1 && store->keyed) return find_key(store, words[0], hash, slot);
     const uint32_t numbers = number_mask(store), tag = tag_of(store, hash);
     for (uint32_t place = slot_of(store, hash);; place = (place + 1) & numbers) {
         const uint32_t entry = store->slots[place];
@@ -148,8 +124,6 @@ static inline void expect_state(const Store *store, const int k, uint64_t hash)
 
 static inline void expect_slot(const Store *store, uint64_t hash) { __builtin_prefetch(store->slots + slot_of(store, hash)); }
 
-static inline void expect_key(const Store *store, uint64_t hash) { __builtin_prefetch(store->keys + slot_of(store, hash)); }
-
 /* Add a state that is not there; there is room; `slot` as find_state left it after room was made. */
 static inline uint32_t put_state(Store *store, const uint64_t *words, const int k, uint64_t hash, uint32_t slot, uint32_t parent, bool infeasible)
 {
@@ -162,12 +136,7 @@ static inline uint32_t put_state(Store *store, const uint64_t *words, const int 
         store->chunks[number >> CHUNK_BITS].infeasible[place >> 6] |= (uint64_t)1 << (place & 63);
         store->infeasible_count++;
     }
-    if (k > 1 || !store->keyed)
-        store->slots[slot] = tag_of(store, hash) | (number + 1);
-    else if (words[0])
-        store->keys[slot] = words[0];
-    else
-        store->zero = true;
+    store->slots[slot] = tag_of(store, hash) | (number + 1);
     return number;
 }
 
