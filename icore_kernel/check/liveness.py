@@ -17,12 +17,11 @@ from icore_kernel.verdict import Assurance, Reason, Result, Run, Verdict
 def settlement(whole: Whole, plan: Plan, prop: Property) -> Result:
     """Every fair run comes to Accept, Reject or certified Stuck (without obligations: to a state where nothing can follow)."""
     system = whole.system
-    accept, reject, stuck = whole.truth((plan.accept, plan.reject, plan.stuck))
+    ends = (plan.accept, plan.reject, plan.stuck)
+    accept, reject, stuck, goal = whole.truth((*ends, whole.bank.or_(*ends)))
     forms = whole.settled()
-    goal = bytearray(whole.graph.states)
-    if system.has_obligations:
-        goal = bytearray(map(max, accept, reject, stuck))
-    else:
+    if not system.has_obligations:
+        goal = bytearray(whole.graph.states)
         for form in forms:
             goal[form] = 1
     said = _ends(whole, accept, reject, stuck, forms)
