@@ -281,7 +281,8 @@ def test_a_random_change_of_what_was_done_is_found_and_nothing_fails_over_one(
         inside[at[-1]] = value
         problems = [*holds(forged), *check(entries_of(forged))]
         found += bool(problems)
-        assert problems or (forged[number]["kind"], at[0]) in NARRATED, (number, at, value)
+        narrated = (forged[number]["kind"], at[0]) in NARRATED or at[-1] == "path"  # what a source is called is in no digest
+        assert problems or narrated, (number, at, value)
     assert found > changes // 2
 
 
