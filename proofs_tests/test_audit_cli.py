@@ -129,6 +129,15 @@ def test_a_wrong_package_is_shown_with_its_place(tmp_path: Path, capsys: pytest.
     assert "wrong.icore:4" in capsys.readouterr().err
 
 
+def test_a_run_starts_from_a_feasible_state_or_not_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "unasked.icore"
+    path.write_text(
+        DESK.replace("issuer environment  premises request     claims node(w)", "issuer environment  claims node(w)"), encoding="utf-8"
+    )
+    assert run(["audit", str(path), "--record", str(tmp_path / "run.jsonl")]) == 2
+    assert "its initial state is not feasible: A.4(1) left" in capsys.readouterr().err
+
+
 def test_the_scored_host_ships_the_release(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", PIPELINE, "--host", "scored"]) == 0
     said = capsys.readouterr().out

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from run_lab import Desk, Dicts, dicts, example, random_run, rehashed
 
+from icore_kernel.api import UsageError
 from icore_kernel.ground import effects, fixpoint, footprint, primitives, words, world
 from icore_kernel.ground.values import Element
 from icore_kernel.record import checker
@@ -248,7 +249,8 @@ def test_a_fault_planted_in_the_elaborator_is_caught(name: str, tmp_path: Path, 
 
 def test_initial_evidence_must_reach_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = SHOP.replace("issuer environment  premises request  claims node(w)", "issuer environment  claims node(w)")
-    assert "A.4(1)" in Desk(tmp_path, text).propose("assign(ana, left)")
+    with pytest.raises(UsageError, match=r"its initial state is not feasible: A\.4\(1\)"):
+        Desk(tmp_path, text)
     all_is("anchored")(monkeypatch)
     faulty = Desk(tmp_path, text)
     assert faulty.propose("assign(ana, left)") == []

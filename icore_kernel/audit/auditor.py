@@ -93,7 +93,8 @@ class Auditor:
     def __init__(
         self, loaded: Loaded, store: Store, *, inputs: Mapping[str, CodeOrName] | None = None, decider: Decider | None = None
     ) -> None:
-        """`inputs` are values of fields that start anywhere. UsageError where no initial state has them, or the theory is without audit."""
+        """`inputs` are values of fields that start anywhere. UsageError where no initial state has them or it is not
+        feasible (Proposition 5 starts from a sound state), or the theory is without audit."""
         from icore_kernel.ground.values import GroundingError
         from icore_kernel.prove.commit import CommitSolver
 
@@ -109,6 +110,9 @@ class Auditor:
         self.labeller = Labeller(self.system, self.tables, self.judge, self.facts)
         self.decider: Decider = decider or CommitSolver(self.system, loaded.bank)
         self.state: State = _start(loaded, self.labeller, inputs or {})
+        for broken in self.judge.infeasible(self.state):
+            said = self.judge.explain(broken, self.state, self.state)[0].said
+            raise UsageError(f"this package cannot be audited: its initial state is not feasible: {said}; see icore check")
         self.flags: list[Flag] = []
         self.rules = sha256(f"{self.system.theory_digest} {self.system.package_digest}".encode()).hexdigest()
         self._codes = [

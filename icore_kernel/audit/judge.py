@@ -90,9 +90,13 @@ class Judge:
             return tuple(found)
         if move.after is not None:
             found.extend(f for f, value in zip(move.second, move.after(after), strict=True) if not value)
-        if self._feasible is not None:
-            found.extend(f for f, value in zip(self._feasibility, self._feasible(after), strict=True) if not value)
-        return tuple(found)
+        return (*found, *self.infeasible(after))
+
+    def infeasible(self, state: State) -> tuple[Failing, ...]:
+        """The clauses of feasibility (A.4) that the state breaks."""
+        if self._feasible is None:
+            return ()
+        return tuple(f for f, value in zip(self._feasibility, self._feasible(state), strict=True) if not value)
 
     def enabled(self, state: State) -> tuple[list[int], list[int]]:
         """(EnabledProd_D, attempts): the updates that would commit and change a feasible state, and whatever else could be attempted.
