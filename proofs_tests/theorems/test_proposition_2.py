@@ -26,7 +26,7 @@ from icore_kernel.record.explain import Explanation, explain
 from icore_kernel.record.memory import MemoryStore
 from icore_kernel.report.explanation import explanation_json
 
-RUNS = 500 if os.environ.get("ICORE_TESTS") == "nightly" else 50
+RUNS = 500 if os.environ.get("ICORE_TESTS") == "nightly" else 14
 SEEDS = {path.stem: range(place, RUNS, len(EXAMPLES)) for place, path in enumerate(EXAMPLES)}
 
 
