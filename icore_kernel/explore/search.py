@@ -19,10 +19,13 @@ SMALL = 2000
 SMALL_FOR_KERNEL = 200
 """The same beside the C kernel, which needs some hundredths of a second to begin."""
 
+MANY = 60
+"""With more ground updates than these the kernel begins: plain Python compiles each of them before it has seen a hundred states."""
+
 
 class Engine(Enum):
     """AUTO begins in plain Python and begins again above SMALL_FOR_KERNEL states by the C kernel where it is installed, else above
-    SMALL by NumPy."""
+    SMALL by NumPy; of more than MANY ground updates the kernel takes all."""
 
     AUTO = "auto"
     PYTHON = "python"
@@ -64,7 +67,8 @@ def explore(
         if twice:
             raise ValueError(f"the watchlist uses an id twice: {', '.join(twice)}")
     clock = Clock(rules)
-    if engine in (Engine.AUTO, Engine.PYTHON) and rules.checkpoints is None:
+    plain = engine is Engine.PYTHON or (engine is Engine.AUTO and not (len(system.updates) > MANY and has_kernel()))
+    if plain and rules.checkpoints is None:
         try:
             if engine is Engine.PYTHON:
                 return ScalarSearch(system, watchlist, rules, mode, clock).run()
