@@ -52,12 +52,40 @@ def test_what_is_refused_says_why_changes_nothing_and_is_recorded(tmp_path: Path
 
 def test_fields_that_changed_are_matched_to_the_update_that_leads_there(tmp_path: Path) -> None:
     with api.audit_session(desk(tmp_path)) as run:
-        assert run.change(
-            {"assignee(left)": "bo", "able(bo, left)": "active", "assignment(left) rests on able(bo, left)": True}, agent="bo"
-        ).update == ("assign(bo, left)")
+        assert run.change({"assignee(left)": "bo", "able(bo, left)": "active"}, agent="bo").update == "assign(bo, left)"
+        assert run.enabled("bo")[0].update == "assign(bo, right)"
         with pytest.raises(api.Refused, match="no declared update leads there"):
             run.change({"status(left)": "accepted"}, agent="bo")
-        assert run.enabled("bo")[0].update == "assign(bo, right)"
+        # What was left out is told, and never made up: without its evidence the same change is a fault, and refused as such.
+        with pytest.raises(
+            api.Refused, match=r"nearest: finish\(bo, left\), which also makes note\(left\) := live, note\(left\)\.good := True"
+        ):
+            run.change({"status(left)": "closed"}, agent="bo")
+        with pytest.raises(api.Refused, match=r"finish\.withheld\(bo, left\) is refused: definition 6\(iii\) evidence"):
+            run.change({"status(left)": "closed", "note(left)": "live", "note(left).good": True}, agent="bo")
+        seen = {"status(left)": "closed", "note(left)": "live", "note(left).good": True, "done(left)": "active"}
+        with pytest.raises(api.Refused, match="nobody is named: say agent="):
+            run.change(seen, agent="")
+        assert run.change(seen, agent="bo").update == "finish(bo, left)"
+
+
+def test_changes_that_may_be_two_updates_are_not_guessed(tmp_path: Path) -> None:
+    """The second report of one job changes nothing that can be seen: whether evidence was issued anew with it, nobody can tell."""
+    twice = """artifact mark(w: Job)
+update again(m: Agent, w: Job) operation verify by m {
+  when  status(w) == closed and assignee(w) == m
+  emit  mark(w)
+  set   status(w) := closed
+  issue done(w)
+  fault unsaid: withhold done(w)
+}
+"""
+    with api.audit_session(desk(tmp_path, twice)) as run:
+        for step in ("assign(ana, left)", "finish(ana, left)"):
+            run.propose(step)
+        with pytest.raises(api.Refused, match=r"these changes may be again\(ana, left\) or again\.unsaid\(ana, left\): name the update"):
+            run.change({"mark(left)": "live"}, agent="ana")
+        assert run.propose("again(ana, left)").update == "again(ana, left)"
 
 
 def test_an_error_of_the_caller_ends_the_record_as_interrupted(tmp_path: Path) -> None:

@@ -109,7 +109,9 @@ class _Delta:
     ("changes", "clauses"),
     [
         ({"marker(hard)": "excluded"}, (EVIDENCE, HELD)),
-        ({"status(hard)": "accepted", "ok(hard)": "active"}, ("definition 12",)),
+        ({"status(hard)": "accepted", "ok(hard)": "active"}, (EVIDENCE, HELD, WITNESS)),
+        ({"status(hard)": "accepted"}, (EVIDENCE, HELD, WITNESS)),
+        ({"status(hard)": "closed"}, ("definition 12",)),
         ({"weight(hard)": 0}, ("definition 12",)),
         ({"status(hard)": "gone"}, ("definition 12",)),
         ({"present(spare)": True}, ("definition 12",)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -19,6 +19,8 @@ WORLD = frozenset({"monitor", "environment"})
 STAFFING = frozenset({"assign", "reassign", "unassign"})
 """Operations that an agent with authority over assignments may propose for others (section 5)."""
 
+HIDDEN = frozenset({"under", "captured", "then"})
+"""Kinds of fields that nobody outside sees: which evidence an assertion rests on, what was captured, the context of an assignment."""
 PART = {
     **dict.fromkeys(WORK, "Q"),
     **dict.fromkeys(("artifact", "afield", "ifield"), "G"),
@@ -75,36 +77,55 @@ class Labeller:
         update = self.system.updates[number]
         problems: tuple[Violation, ...] = ()
         if update.actor not in {agent, "nobody"} and not (staffing and update.operation in STAFFING):
-            said = f"{update.name} is for {update.actor} to do, not for {agent}"
+            said = f"{update.name} is for {update.actor} to do, " + (f"not for {agent}" if agent else "and nobody is named: say agent=…")
             problems = (Violation("definition 6(ii) actor", update.name, said, spans=() if update.span is None else (update.span,)),)
         return Labelled(step, number, update.name, state, self.judge.successor(state, number), problems)
 
     def _matched(self, state: State, agent: str, step: Step) -> Labelled:
-        """A raw delta is the occurrence that leads exactly there: of several the agent's own, and of those one that is no fault."""
-        after = list(state)
+        """A raw delta is the occurrence that makes exactly these changes, as far as a framework sees them; never one that makes more.
+
+        Where occurrences differ only in what evidence rests on, the delta does not say which it was, and is refused.
+        """
+        given: dict[int, int] = {}
         for name, value in step.changes.items():
             field = self._fields.get(_squeezed(name))
             code = None if field is None else code_of(field, value)
             if field is None or code is None:
                 said = f"{name} := {value} changes no field of {self.system.name}" if field is None else f"{value} is no value of {name}"
-                return Labelled(step, None, "", state, None, (Violation("definition 12", name, said),))
-            after[field.index] = code
-        wanted = tuple(after)
-        found = (
-            []
-            if wanted == state
-            else [
-                number
-                for number, update in enumerate(self.system.updates)
-                if self.facts.true(update.when, state) and self.judge.successor(state, number) == wanted
-            ]
-        )
-        if not found:
+                return self._unmatched(state, step, name, said)
+            if state[field.index] != code:
+                given[field.index] = code
+        fitting: dict[int, tuple[State, tuple[int, ...]]] = {}
+        """update -> where it leads, and the visible fields that it changes beside the given ones."""
+        for number, update in enumerate(self.system.updates):
+            if not self.facts.true(update.when, state) or (after := self.judge.successor(state, number)) is None:
+                continue
+            if given and all(after[index] == code for index, code in given.items()):
+                more = (f.index for f in self.system.fields if f.kind not in HIDDEN and after[f.index] != state[f.index])
+                fitting[number] = after, tuple(index for index in more if index not in given)
+        exact = [number for number, (_, more) in fitting.items() if not more]
+        if len({fitting[number][0] for number in exact}) > 1:
+            names = " or ".join(self.system.updates[number].name for number in exact)
+            return self._unmatched(state, step, "", f"these changes may be {names}: name the update")
+        if not exact:
             said = f"no declared update leads there: {', '.join(f'{n} := {v}' for n, v in step.changes.items()) or 'nothing changes'}"
-            return Labelled(step, None, "", state, None, (Violation("definition 12", "", said),))
+            return self._unmatched(state, step, "", said + self._nearest(state, fitting))
         updates = self.system.updates
-        found.sort(key=lambda n: (updates[n].kind is Kind.FAULT, updates[n].actor != agent, n))
-        return self._labelled(state, agent, step, found[0])
+        exact.sort(key=lambda n: (updates[n].kind is Kind.FAULT, updates[n].actor != agent, n))
+        return self._labelled(state, agent, step, exact[0])
+
+    @staticmethod
+    def _unmatched(state: State, step: Step, instance: str, said: str) -> Labelled:
+        return Labelled(step, None, "", state, None, (Violation("definition 12", instance, said),))
+
+    def _nearest(self, state: State, fitting: Mapping[int, tuple[State, tuple[int, ...]]]) -> str:
+        """The update with the fewest changes beside those given: what a framework may have left out."""
+        if not fitting:
+            return ""
+        number = min(fitting, key=lambda n: (self.system.updates[n].kind is Kind.FAULT, len(fitting[n][1]), n))
+        after, more = fitting[number]
+        changes = [f"{f.name} := {shown(f, after[f.index])}" for f in (self.system.fields[index] for index in more)]
+        return f"; nearest: {self.system.updates[number].name}, which also makes {', '.join(changes)}"
 
     # ---- candidates ------------------------------------------------------------------------------------------------------
     def candidate(self, number: int, enabled: bool) -> Candidate:

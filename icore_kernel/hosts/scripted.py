@@ -7,7 +7,7 @@ A line is one of
     revise: assign(cy, unit)               the answer to the next request for a recovery
     revise: a(x); b(y)                     a recovery of several steps, in order
     {"update": "finish(ana, unit)", "agent": "bo"}
-    {"changes": {"status(unit)": "closed"}, "agent": "ana"}
+    {"changes": {"assignee(unit)": "ana", "able(ana, unit)": "active"}, "agent": "ana"}
     {"revise": [{"update": "a(x)"}, {"changes": {…}}], "agent": "cy"}
     # a comment; empty lines are allowed
 
