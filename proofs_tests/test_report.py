@@ -13,9 +13,11 @@ from icore_dsl.syntax import Span
 from icore_kernel.report import paint
 from icore_kernel.report.json import dump, exact, report_record, wrong_record
 from icore_kernel.report.layout import Part, line, number, place, plain
+from icore_kernel.report.stable import stable_lines
 from icore_kernel.report.text import part_of, report_lines, tally
 from icore_kernel.verdict import (
     Assurance,
+    Cell,
     Change,
     ExitStatus,
     Finding,
@@ -173,6 +175,17 @@ def test_under_strict_a_finding_that_is_not_allowed_fails_and_the_last_line_says
     assert noted.exit_status(strict=True) is ExitStatus.VIOLATED
     allowed = replace(GOOD, findings=(Finding("never-fires", "skip", "m", allowed="on purpose"),))
     assert printed(allowed, strict=True).endswith("\nholds · 0.34 s\n")
+
+
+def test_only_icore_stable_names_every_pair_that_settles_apart() -> None:
+    cells = tuple(Cell("push", f"write_{i}", False, 0, 0, 10 - i, 0) for i in range(8))
+    report = replace(GOOD, results=(Result("order stability", Verdict.VIOLATED, Assurance.EXHAUSTIVE, matrix=cells),))
+    few = [plain(words) for words in report_lines(report)]
+    assert "    and 2 more pairs: icore stable shows all" in few and not any("write_6" in words for words in few)
+    every = [plain(words) for words in stable_lines(report, cells)]
+    assert not any("icore stable shows all" in words for words in every)
+    at = every.index("  forks that settle apart")
+    assert [words.split()[2] for words in every[at + 1 : at + 9]] == [f"write_{i}" for i in range(8)]
 
 
 def test_where_no_findings_were_looked_for_none_are_claimed_absent() -> None:

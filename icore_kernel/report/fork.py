@@ -39,18 +39,19 @@ def fork_lines(fork: Fork) -> Iterator[Line]:
             yield line(f"  {name:<{width}}   {one:<{left}}   {other}")
 
 
-def apart_lines(cells: Sequence[Cell]) -> Iterator[Line]:
-    """The update pairs whose forks settle apart, most forks first."""
+def apart_lines(cells: Sequence[Cell], every: bool = False) -> Iterator[Line]:
+    """The update pairs whose forks settle apart, most forks first; `every` of them, or the first few."""
     apart = sorted((c for c in cells if c.not_joinable), key=lambda c: (-c.not_joinable, c.first, c.second))
     if not apart:
         return
     yield line("  forks that settle apart")
-    names = [f"{c.first} / {c.second}" for c in apart[:_MOST]]
+    shown = len(apart) if every else _MOST
+    names = [f"{c.first} / {c.second}" for c in apart[:shown]]
     width = max(map(len, names))
     for name, cell in zip(names, apart, strict=False):
         yield line(f"    {name:<{width}}  {cell.not_joinable:>9,}  {'choice' if cell.choice else 'order'}")
-    if len(apart) > _MOST:
-        yield line(Piece(f"    and {number(len(apart) - _MOST, 'more pair')}: icore stable shows all", Part.DIM))
+    if len(apart) > shown:
+        yield line(Piece(f"    and {number(len(apart) - shown, 'more pair')}: icore stable shows all", Part.DIM))
 
 
 def matrix_lines(cells: Sequence[Cell]) -> Iterator[Line]:

@@ -15,7 +15,7 @@ STABLE = "icore.stable/1"
 
 def stable_lines(report: Report, cells: Sequence[Cell]) -> Iterator[Line]:
     """As `icore check` prints it, the matrix before the last line."""
-    *lines, last = report_lines(report)
+    *lines, last = report_lines(report, every_pair=True)
     yield from lines
     if not report.space.get("stopped"):
         yield from matrix_lines(cells)

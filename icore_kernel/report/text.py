@@ -32,8 +32,9 @@ def part_of(verdict: Verdict) -> Part:
             assert_never(verdict)
 
 
-def report_lines(report: Report, strict: bool = False, sought: bool = True) -> Iterator[Line]:
-    """All lines of one report. `strict` changes only what is said of findings; `sought`: whether findings were looked for at all."""
+def report_lines(report: Report, strict: bool = False, sought: bool = True, every_pair: bool = False) -> Iterator[Line]:
+    """All lines of one report. `strict` changes only what is said of findings; `sought`: whether findings were looked for at all;
+    `every_pair`: of the update pairs that settle apart, all or the first few."""
     yield line(Piece(f"{report.package} {report.version}".rstrip(), Part.STRONG), "".join(f" · {words}" for words in _headline(report)))
     yield line()
     names = [*(result.name for result in report.results), "state space"]
@@ -51,7 +52,7 @@ def report_lines(report: Report, strict: bool = False, sought: bool = True) -> I
     for result in report.results:
         if result.verdict is Verdict.VIOLATED:
             yield line()
-            yield from _violated(result, next((name for run, name in printed if run == result.run), ""))
+            yield from _violated(result, next((name for run, name in printed if run == result.run), ""), every_pair)
             if result.run is not None:
                 printed.append((result.run, result.name))
     yield line()
@@ -119,7 +120,7 @@ def _note(finding: Finding) -> str:
     return f"{finding.message}{where}{allowed}"
 
 
-def _violated(result: Result, same: str = "") -> Iterator[Line]:
+def _violated(result: Result, same: str = "", every_pair: bool = False) -> Iterator[Line]:
     """`same`: the result above that was printed with the same run."""
     where = f" · {place(result.span)}" if result.span else ""
     yield line(Piece(f"violated: {result.name}", Part.BAD), where)
@@ -131,7 +132,7 @@ def _violated(result: Result, same: str = "") -> Iterator[Line]:
         yield from fork_lines(result.fork)
     if any(cell.not_joinable for cell in result.matrix):
         yield line()
-        yield from apart_lines(result.matrix)
+        yield from apart_lines(result.matrix, every_pair)
     for reason in result.reasons:
         yield line()
         yield from _reason(reason)
