@@ -362,13 +362,19 @@ class Terminal:
 
 def test_the_line_says_what_there_is() -> None:
     search = Progress(12_000, 34_000, 560, 7, 3.2, "search", 150_000_000)
-    said = "12,000 states · 34,000 steps · depth 7 · frontier 560"
-    assert progress_text(search, 5000.4) == f"{said} · 5,000 states/s · 150 MB · 3 s"
-    assert progress_text(search, None) == f"{said} · 150 MB · 3 s"
+    said = "3 s · depth 7 · 150 MB · 34,000 steps"
+    assert progress_text(search, 5000.4) == f"12,000 states · 5,000 states/s · {said}"
+    assert progress_text(search, None) == f"12,000 states · {said} · frontier 560"
     finality = Progress(12_000, 34_000, 560, 7, 3.2, "finality", 150_000_000)
-    assert progress_text(finality, 5.0) == f"finality · {said} · 150 MB · 3 s"
+    assert progress_text(finality, 5.0) == f"finality · 12,000 states · {said}"
     runs = Progress(12, 34, 5, 7, 3.2, "simulation", 150_000_000)
-    assert progress_text(runs, None) == "simulation · 12 states · 34 steps · run 5 · 150 MB · 3 s"
+    assert progress_text(runs, None) == "simulation · 12 states · 3 s · run 5 · 150 MB · 34 steps"
+
+
+def test_the_line_of_a_large_search_fits_80_columns_and_begins_with_states_rate_and_time() -> None:
+    large = Progress(190_123_456, 550_000_000, 12_345_678, 28, 1440.0, "search", 12_500_000_000)
+    assert progress_text(large, 1_400_000.0) == "190,123,456 states · 1,400,000 states/s · 1440 s · depth 28 · 12.5 GB"
+    assert progress_text(large, None) == "190,123,456 states · 1440 s · depth 28 · 12.5 GB · 550,000,000 steps"
 
 
 def test_the_line_is_rewritten_and_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,7 +386,7 @@ def test_the_line_is_rewritten_and_gone_at_the_end(monkeypatch: pytest.MonkeyPat
         assert terminal.text == "", "nothing before there is something to say"
         tell(Progress(1000, 2000, 30, 4, 1.0, "search", 10**8))
         tell(Progress(3000, 9000, 40, 5, 2.0, "search", 10**8))
-    assert "1,000 states · 2,000 steps · depth 4" in terminal.text
+    assert "1,000 states · 1 s · depth 4" in terminal.text
     assert "2,000 states/s" in terminal.text
     assert terminal.text.rstrip().endswith("\x1b[2K"), "the line is cleared"
 

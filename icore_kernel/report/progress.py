@@ -18,21 +18,28 @@ if TYPE_CHECKING:
 WINDOW = 2.0
 """Seconds that the rate is taken over."""
 
+ROOM = 76
+"""Characters of the line: it is indented by two, and a terminal of 80 columns shows it whole."""
+
 Tell = Callable[["Progress"], None]
 
 
 def progress_text(progress: Progress, rate: float | None) -> str:
-    """States, steps, depth and frontier of the search, states a second, memory, seconds. A later phase says its name, and goes
-    through the levels again; a simulation counts runs. `rate` is None where nothing is known of it."""
+    """States, states a second, seconds, depth and memory of the search; steps and frontier where there is room for them. A later
+    phase says its name, and goes through the levels again; a simulation counts runs. `rate` is None where nothing is known of it."""
     parts = [] if progress.phase == "search" else [progress.phase]
-    parts += [f"{progress.states:,} states", f"{progress.steps:,} steps"]
-    if progress.phase == "simulation":
-        parts.append(f"run {progress.frontier:,}")
-    else:
-        parts += [f"depth {progress.depth:,}", f"frontier {progress.frontier:,}"]
+    parts.append(f"{progress.states:,} states")
     if progress.phase == "search" and rate is not None:
         parts.append(f"{rate:,.0f} states/s")
-    return " · ".join([*parts, show_size(progress.memory), f"{progress.seconds:.0f} s"])
+    parts.append(f"{progress.seconds:.0f} s")
+    parts.append(f"run {progress.frontier:,}" if progress.phase == "simulation" else f"depth {progress.depth:,}")
+    said = " · ".join([*parts, show_size(progress.memory)])
+    more = [f"{progress.steps:,} steps"] + ([] if progress.phase == "simulation" else [f"frontier {progress.frontier:,}"])
+    for part in more:
+        if len(said) + len(part) + 3 > ROOM:
+            break
+        said += f" · {part}"
+    return said
 
 
 class ProgressLine:
