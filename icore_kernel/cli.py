@@ -372,6 +372,9 @@ def prove(
     """Prove for every reachable state of FILE, without visiting them: legality, feasibility, invariants.
 
     What the solver leaves open is looked for among the reachable states, as far as they can be searched.
+
+    Exit status 3 also where all that was asked is proved, but FILE declares more (reachable, settlement, runs): icore check
+    answers that. Nothing that was not asked is taken for proved.
     """
     from icore_kernel import cli_prove as form_of
 

@@ -93,7 +93,10 @@ def _last(proof: Proof, said: Line) -> Line:
         return said
     part = Part.UNSURE if proof.left_out else Part.GOOD
     words = "proved what was asked" if report.verdict is Verdict.PROVED else f"what was asked {report.verdict.value}"
-    return line(Piece(words, part), f" · {report.seconds:.2f} s")
+    count = sum(name != "dead ends" for name in proof.not_asked)
+    verb = "is" if count == 1 else "are"
+    why = f" · exit {int(proof.exit_status)}: {number(count, 'declared question')} {verb} for icore check" if proof.left_out else ""
+    return line(Piece(words, part), why, f" · {report.seconds:.2f} s")
 
 
 def _induction_lines(proof: Proof) -> Iterator[Line]:

@@ -254,5 +254,6 @@ def test_exit_status_0_only_where_nothing_declared_was_left_out(icore: Icore, tm
     left_out = package(tmp_path, f"{ONE_CHOICE}initially door.level == 0\ninvariant low: door.level < 2\nreachable high: door.level == 3\n")
     text = icore("prove", str(left_out.path))
     assert text.returncode == 3 and "not asked here, but by icore check: high" in text.stdout
-    assert text.stdout.splitlines()[-1].startswith("proved what was asked · ")
+    assert text.stdout.splitlines()[-1].startswith("proved what was asked · exit 3: 1 declared question is for icore check · ")
     assert prove(left_out).left_out
+    assert "Exit status 3 also where all that was asked is proved" in icore("prove", "--help").stdout
