@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from icore_kernel.record.entry import Entry
 
 AUDIT = "icore.audit/1"
+LONGEST_NUMBER = 20
+"""Digits of a value on the command line; what has more is in no range, and is refused as a text that is none of the values."""
 SHOWN = 40
 """Lines of a run that are printed; `--all` prints every one."""
 
@@ -109,7 +111,8 @@ def _audit(path: Path, asked: Asked) -> int:
 def _value(text: str) -> bool | int | str:
     if text in {"true", "false"}:
         return text == "true"
-    return int(text) if text.lstrip("-").isdecimal() else text
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdecimal() and len(digits) <= LONGEST_NUMBER else text
 
 
 def exit_status(outcome: Outcome) -> int:

@@ -7,17 +7,29 @@ from pathlib import Path
 
 import click
 
+_LONGEST = 100
+"""Characters of a number."""
+
 
 def _ratio(ctx: click.Context, param: click.Parameter, value: str | None) -> Fraction | None:
     if value is None:
         return None
     try:
+        if len(value) > _LONGEST or "e" in value.lower():  # Fraction would write 1e999999999 out
+            raise ValueError
         ratio = Fraction(value)
     except (ValueError, ZeroDivisionError):
         raise click.BadParameter(f"{value!r} is no number: 0.8 or 4/5") from None
     if not 0 <= ratio <= 1:
         raise click.BadParameter(f"{value} is not between 0 and 1")
     return ratio
+
+
+def _unicode(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """What can stand in a record: bytes of the command line that are no UTF-8 arrive as lone surrogates."""
+    if value is not None and any("\ud800" <= character <= "\udfff" for character in value):
+        raise click.BadParameter("not UTF-8")
+    return value
 
 
 def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -47,7 +59,7 @@ _format = click.option("--format", "form", type=click.Choice(["text", "json"]), 
 )
 @click.option("--model", metavar="NAME", help="The model that an http host asks.")
 @click.option("--record", metavar="RECORD", help="Keep the run: NAME.jsonl, NAME.db, or postgresql://…?record=NAME.")
-@click.option("--request", metavar="TEXT", help="The initial request, for the record.")
+@click.option("--request", metavar="TEXT", callback=_unicode, help="The initial request, for the record.")
 @click.option("--input", "inputs", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="The value of a field that starts anywhere.")
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="Set a parameter of the package.")
 @click.option("--threshold", metavar="TAU", callback=_ratio, help="Intervene where quality is below TAU (else the package's, or 0).")

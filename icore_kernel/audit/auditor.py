@@ -196,7 +196,8 @@ class Auditor:
     def open(self, algorithm: Mapping[str, Json], request: str | None = None) -> None:
         """The first entry: what the record is about, and the initial state (line 1)."""
         package, theory = self.loaded.package, self.loaded.theory
-        sources = [{"path": self.loaded.path.name, "text": package.text}]
+        name = self.loaded.path.name.encode("utf-8", "replace").decode()  # a name that is no UTF-8 has lone surrogates
+        sources = [{"path": name, "text": package.text}]
         sources.extend({"path": name, "text": module.text} for name, module in self.loaded.libraries.items())
         body: dict[str, Any] = {
             "format": FORMAT,

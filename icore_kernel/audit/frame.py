@@ -13,6 +13,7 @@ from icore_kernel.audit.host import Candidate, Choice, Diagnosis, Proposal, View
 from icore_kernel.audit.label import Labelled
 from icore_kernel.audit.tables import Settings
 from icore_kernel.explore.model import State
+from icore_kernel.record.canonical import LARGEST
 
 
 class Outcome(Enum):
@@ -49,6 +50,8 @@ class Parameters:
             raise ValueError(f"the quality threshold lies between 0 and 1, not {tau}")
         if most < 1 or rounds < 0:
             raise ValueError("patience is at least 1, and the budget at least 0")
+        if max(most, rounds) > LARGEST:
+            raise ValueError(f"patience and budget are at most {LARGEST:,}")
         return Parameters(tau, most, rounds)
 
 
