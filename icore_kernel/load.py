@@ -11,6 +11,7 @@ from icore_dsl.mistakes import D013, MAX_DIGITS, LanguageError, Mistake
 from icore_dsl.parse import parse_formula, parse_text
 from icore_dsl.source import read_source
 from icore_dsl.syntax import ImportDecl, Module
+from icore_kernel.near import near
 from icore_kernel.system import System
 from icore_kernel.terms.term import TermBank
 from icore_kernel.theory_files import theory_directory
@@ -174,8 +175,7 @@ def _settings(package: Module, given: Mapping[str, str]) -> None:
     names = {p.name: p for p in package.params}
     for name, text in given.items():
         if name not in names:
-            known = ", ".join(names) or "none"
-            raise UsageError(f"{package.name} has no parameter {name!r}; its parameters: {known}")
+            raise UsageError(f"{package.name} has no parameter {name!r}; {near(name, names)}")
         try:
             value = parse_setting(text)
         except GroundingError as wrong:

@@ -81,6 +81,8 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     loaded = two_witnesses(tmp_path)
     with pytest.raises(UsageError, match=r"no certificate 'done\(job\)'; there are: seen\(ana, job\), seen\(bo, job\)"):
         what_if(loaded, "done(job)")
+    with pytest.raises(UsageError, match=r"no certificate 'seen\(bo, jb\)'; did you mean seen\(bo, job\)\?$"):
+        what_if(loaded, "seen(bo, jb)")
     with pytest.raises(UsageError, match=r"asked\(job\) is the same in every state"):
         what_if(loaded, "asked(job)")
     file = tmp_path / "two.icore"

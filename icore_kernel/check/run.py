@@ -19,6 +19,7 @@ from icore_kernel.explore.judge import unaudited_names
 from icore_kernel.explore.model import Audited, Exploration, Mode, Rules, Unaudited
 from icore_kernel.explore.search import explore
 from icore_kernel.load import Loaded, UsageError
+from icore_kernel.near import near
 from icore_kernel.system import Property, PropertyKind, System
 from icore_kernel.verdict import Assurance, Report, Result, Verdict
 
@@ -81,7 +82,7 @@ def _mode(system: System, unaudited: bool | Sequence[str]) -> Mode:
     schemas = {u.schema for u in system.updates if u.fault}
     for name in unaudited:
         if name not in known and name not in schemas:
-            raise UsageError(f"no fault or attempt is called {name!r}; there are: {', '.join(known) or 'none'}")
+            raise UsageError(f"no fault or attempt is called {name!r}; {near(name, (*known, *sorted(schemas)))}")
     return Unaudited(frozenset(unaudited))
 
 
@@ -141,7 +142,7 @@ def _chosen(results: list[Result], only: Sequence[str], loaded: Loaded) -> list[
     names = list(dict.fromkeys(r.name for r in results))
     for name in only:
         if name not in names:
-            raise UsageError(f"{loaded.package.name} has no property {name!r}; there are: {', '.join(names)}")
+            raise UsageError(f"{loaded.package.name} has no property {name!r}; {near(name, names)}")
     # Illegal updates are not followed, so what is said of the space is said without them: that may not go unseen.
     return [r for r in results if r.name in only or (r.name == "legality" and _breaks_off(r))]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from icore_kernel.explore.model import State
 from icore_kernel.meaning import scalar
 from icore_kernel.meaning.smt import Result
+from icore_kernel.near import near
 from icore_kernel.prove.solver import Solver
 from icore_kernel.prove.steps import Steps, equals, field_terms
 from icore_kernel.system import Clause, Field, System
@@ -21,7 +22,7 @@ MOST_SETS = 16
 
 
 class UnknownCertificate(LookupError):
-    """The system has no certificate of that name; the message lists those that it has."""
+    """The system has no certificate of that name; the message names the nearest, or some of those that it has."""
 
 
 def certificates(system: System) -> tuple[Field, ...]:
@@ -36,8 +37,7 @@ def certificate_named(system: System, name: str) -> Field:
             return field
     if any(sliced.replace(" ", "") == wanted for sliced in system.sliced):
         raise UnknownCertificate(f"{name} is the same in every state: nothing in {system.name} issues, revokes or supersedes it")
-    known = ", ".join(f.name for f in certificates(system))
-    raise UnknownCertificate(f"{system.name} has no certificate {name!r}; there are: {known or 'none'}")
+    raise UnknownCertificate(f"{system.name} has no certificate {name!r}; {near(name, (f.name for f in certificates(system)))}")
 
 
 def code(field: Field, *names: str) -> int:
