@@ -242,8 +242,11 @@ def replay_file(path: Path, run_path: Path, settings: Mapping[str, str], theory:
     Parameters are those the run was saved with, unless `--set` names others.
     """
     from icore_kernel import api
+    from icore_kernel.cli_replay import begins_as_record
     from icore_kernel.runs_io import RunError, digests, read, replay
 
+    if begins_as_record(run_path):
+        raise Wrong(f"{run_path} is a record of a run under audit: icore replay {run_path}")
     try:
         run = answer(run_path, lambda: read(run_path))
         loaded = answer(path, lambda: api.load(path, settings={**dict(run.settings), **settings}, theory=theory))

@@ -24,7 +24,10 @@ _NAME, _WORD = 14, 10
 
 def verify_record(target: str, key: str | None, as_json: bool) -> ExitStatus:
     """Verify, print as asked, and return 0 intact and sealed, 3 intact but not sealed, 1 broken, 2 no record."""
+    from icore_kernel.cli_replay import no_saved_run
+
     try:
+        no_saved_run(target)
         trusted = None if key is None else _public(key)
         found = verify(target, trusted, checks())
     except RecordError as wrong:
@@ -94,6 +97,8 @@ def _seal_rows(found: Verified) -> Iterator[Line]:
         return
     yield _row("seal", Piece("intact", Part.GOOD), f"after {number(chain.count - 1, 'entry', 'entries')}")
     match found.signature:
+        case Signature.GOOD if found.untrusted is not None:
+            yield _row("signature", Piece("other", Part.BAD), f"by {found.signed_by}, not by the key of --key")
         case Signature.GOOD:
             trust = "" if found.trusted else " · whose key that is, is not known here: see --key"
             yield _row("signature", Piece("good", Part.GOOD), f"by {found.signed_by}{trust}")
@@ -101,6 +106,8 @@ def _seal_rows(found: Verified) -> Iterator[Line]:
             yield _row("signature", Piece("wrong", Part.BAD), "")
         case Signature.UNCHECKED:
             yield _row("signature", Piece("unknown", Part.UNSURE), "; ".join(found.unsure))
+        case Signature.NONE if found.untrusted is not None:
+            yield _row("signature", Piece("none", Part.BAD), "and one by the key of --key is expected")
         case Signature.NONE:
             yield _row("signature", Piece("none", Part.DIM), "whoever can write the record can have rewritten all of it")
         case _:
@@ -108,6 +115,8 @@ def _seal_rows(found: Verified) -> Iterator[Line]:
 
 
 def _last(found: Verified) -> Piece:
+    if found.only_untrusted and found.chain.sealed and not found.unsure:
+        return Piece("intact and sealed, but not signed by the trusted key", Part.BAD)
     if found.problems:
         return Piece("broken", Part.BAD)
     if not found.chain.sealed:

@@ -29,6 +29,24 @@ def is_record(name: str) -> bool:
     return name.startswith(POSTGRES) or name.endswith((".jsonl", ".db"))
 
 
+def begins_as_record(path: Path) -> bool:
+    """Whether the first line of a file is an entry, or the file a database."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(32)
+    except OSError:
+        return False
+    return first.startswith((b'{"body":', b"SQLite format 3\x00"))
+
+
+def no_saved_run(name: str) -> None:
+    """RecordError where the file is a counterexample that `icore check --save-run` wrote, which has a command of its own."""
+    from icore_kernel.runs_io import is_saved_run
+
+    if not name.startswith(POSTGRES) and is_saved_run(Path(name)):
+        raise RecordError(f"{name} is a saved run of icore check, and no record: icore explore FILE --replay {name}")
+
+
 def guarded(ask: Callable[[], ExitStatus]) -> ExitStatus:
     """The status of `ask`; 2 for a record that cannot be read, which is said on standard error."""
     try:
@@ -45,6 +63,7 @@ def replay_record(target: str, to: int | None, solver: bool, as_json: bool) -> E
     """Replay and print. 0 when every entry agrees, 1 at the first that differs, 2 for no record."""
     from icore_kernel.audit.replay import replay
 
+    no_saved_run(target)
     found = replay(read_entries(target), to=to, solver=solver)
     if as_json:
         from icore_kernel.report.json import dump
@@ -114,6 +133,7 @@ def explain_record(target: str, asked: str | None, at: int | None, form: str) ->
     from icore_kernel.report import explanation as forms
     from icore_kernel.report.json import dump
 
+    no_saved_run(target)
     try:
         found = explain(shown(target), lambda: read_entries(target), asked, at)
     except (NothingToExplain, Unexplained) as wrong:

@@ -96,6 +96,15 @@ def _is_names(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+def is_saved_run(path: Path) -> bool:
+    """Whether a file begins as `save` writes one. A line of a record never does: it has no spaces between its parts."""
+    try:
+        with path.open("rb") as file:
+            return file.read(64).lstrip().startswith(f'{{\n  "schema": "{SCHEMA}"'.encode())
+    except OSError:
+        return False
+
+
 def read(path: Path) -> SavedRun:
     """Read a saved run. RunError says which key is wrong; OSError when the file cannot be read."""
     try:

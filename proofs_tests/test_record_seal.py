@@ -222,6 +222,6 @@ for name in ("plain.jsonl", "run.jsonl"):
 """
     environment = {"PYTHONPATH": f"{CHECKOUT}:{CHECKOUT / 'dsl'}"}
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    missing = "cryptography is not installed: pip install 'icore[sign]'"
+    missing = "cryptography is not installed: pip install 'icore[sign]', from a checkout pip install '.[sign]'"
     assert done.stderr == ""
     assert done.stdout.splitlines() == [missing, missing, "0 True", f"3 True the signature was not checked: {missing}"]

@@ -86,7 +86,7 @@ def test_a_cut_record_is_never_called_sealed(tmp_path: Path) -> None:
         whole = sum(cut >= len(b"".join(lines[:n])) for n in range(1, len(lines) + 1))
         report = check_chain(lines_of(text[:cut]))
         assert (report.sealed, report.broken, report.count) == (False, None, whole), cut
-        if NIGHTLY or cut % 9 == 0:
+        if cut and (NIGHTLY or cut % 9 == 0):
             path.write_bytes(text[:cut])
             found = verify(path, checks=())
             assert (found.exit_status, found.chain, found.problems) == (3, report, ()), cut

@@ -70,7 +70,8 @@ intact, not sealed
     status, said = printed(capsys, written(tmp_path, [*lines[:2], lines[2][:50]]))
     assert status == 3
     assert "  seal          unknown   the last line is not whole: 50 bytes without a line break\n" in said
-    assert printed(capsys, written(tmp_path, []))[0] == 3
+    empty = written(tmp_path, [], "empty.jsonl")
+    assert printed(capsys, empty) == (2, f"{empty}: empty: there is no record in it\n")
 
 
 def test_a_broken_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,7 +114,22 @@ intact, sealed and signed by HASH
         assert said.endswith("  signature     good      by HASH\n\nintact, sealed and signed by the trusted key\n")
     status, said = printed(capsys, path, "--key", other.public)
     assert status == 1
-    assert said.endswith("\n  signed by HASH; a signature by HASH is expected\n\nbroken\n")
+    assert said.endswith("""
+  signature     other     by HASH, not by the key of --key
+
+  signed by HASH; a signature by HASH is expected
+
+intact and sealed, but not signed by the trusted key
+""")
+    status, said = printed(capsys, written(tmp_path, sealed_lines(SMALL)), "--key", key.public)
+    assert status == 1
+    assert said.endswith("""
+  signature     none      and one by the key of --key is expected
+
+  not signed; a signature by HASH is expected
+
+intact and sealed, but not signed by the trusted key
+""")
     assert printed(capsys, path, "--key", str(tmp_path / "none"))[0] == 2
     assert printed(capsys, path, "--key", path)[0] == 2
 

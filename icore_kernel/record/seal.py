@@ -31,7 +31,7 @@ class MissingExtra(RecordError):
     """A library that is installed with an extra of icore is not there."""
 
     def __init__(self, library: str, extra: str) -> None:
-        super().__init__(f"{library} is not installed: pip install 'icore[{extra}]'")
+        super().__init__(f"{library} is not installed: pip install 'icore[{extra}]', from a checkout pip install '.[{extra}]'")
 
 
 class WrongSignature(RecordError):

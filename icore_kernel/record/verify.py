@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from icore_kernel.record.chain import ChainReport, check_chain
-from icore_kernel.record.entry import ZERO, BrokenRecord, Entry
+from icore_kernel.record.entry import ZERO, BrokenRecord, Entry, RecordError
 from icore_kernel.record.seal import MissingExtra, WrongSignature, check_signature
 from icore_kernel.record.store import read_entries, read_lines, shown
 
@@ -36,7 +36,8 @@ class Verified:
     * `signature`: of the seal; `signed_by`: the public key of a good one;
     * `checks`: of each further check its name and the problems it found;
     * `problems`: why the record is broken, all that was found, the chain's first;
-    * `unsure`: why it is not known to be whole, though nothing is wrong with what there is.
+    * `unsure`: why it is not known to be whole, though nothing is wrong with what there is;
+    * `untrusted`: the one of the problems that says that the signature is not by the key that is trusted; None where it is, or none is.
     """
 
     record: str
@@ -47,6 +48,12 @@ class Verified:
     checks: tuple[tuple[str, tuple[str, ...]], ...]
     problems: tuple[str, ...]
     unsure: tuple[str, ...]
+    untrusted: str | None = None
+
+    @property
+    def only_untrusted(self) -> bool:
+        """Whether nothing is wrong but whose signature it is."""
+        return self.untrusted is not None and self.problems == (self.untrusted,)
 
     @property
     def exit_status(self) -> int:
@@ -62,7 +69,7 @@ def standing_checks() -> tuple[tuple[str, Check], ...]:
 
 
 def verify(target: str | Path, trusted: str | None = None, checks: Iterable[tuple[str, Check]] | None = None) -> Verified:
-    """Verify a record. RecordError when there is none to read.
+    """Verify a record. RecordError when there is none to read: no file, or an empty one.
 
     * `trusted`: the public key (64 hexadecimal digits) by which it must be signed;
     * `checks`: what to check beyond the chain, the seal and its signature; without it, the standing checks.
@@ -76,17 +83,21 @@ def verify(target: str | Path, trusted: str | None = None, checks: Iterable[tupl
     if chain.broken is not None:
         number, what = chain.broken
         return Verified(shown(target), chain, Signature.NONE, None, False, (), (f"line {number:,}: {what}",), ())
+    if not chain.count and not chain.tail:
+        raise RecordError(f"{shown(target)}: empty: there is no record in it")
     problems: list[str] = []
     unsure: list[str] = []
-    signature, signed_by = _signature(chain, trusted, problems, unsure)
+    signature, signed_by = _signature(chain, problems, unsure)
+    untrusted = _untrusted(signature, signed_by, trusted) if chain.sealed else None
+    problems += [] if untrusted is None else [untrusted]
     asked = checks if chain.count else ()  # of nothing there is nothing to ask: it is not broken, and not whole
     answered = tuple((name, tuple(check(islice(read_entries(target), chain.count)))) for name, check in asked)
     problems += [problem for _, found in answered for problem in found]
     good = trusted is not None and signed_by == trusted
-    return Verified(shown(target), chain, signature, signed_by, good, answered, tuple(problems), tuple(unsure))
+    return Verified(shown(target), chain, signature, signed_by, good, answered, tuple(problems), tuple(unsure), untrusted)
 
 
-def _signature(chain: ChainReport, trusted: str | None, problems: list[str], unsure: list[str]) -> tuple[Signature, str | None]:
+def _signature(chain: ChainReport, problems: list[str], unsure: list[str]) -> tuple[Signature, str | None]:
     """The signature and the key of a good one; adds what is wrong, and what is not known."""
     if chain.tail:
         unsure.append(f"the last line is not whole: {len(chain.tail):,} bytes without a line break")
@@ -101,8 +112,11 @@ def _signature(chain: ChainReport, trusted: str | None, problems: list[str], uns
     except MissingExtra as missing:
         unsure.append(f"the signature was not checked: {missing}")
         return Signature.UNCHECKED, None
-    if trusted is not None and key is None:
-        problems.append(f"not signed; a signature by {trusted} is expected")
-    elif trusted is not None and key != trusted:
-        problems.append(f"signed by {key}; a signature by {trusted} is expected")
     return Signature.NONE if key is None else Signature.GOOD, key
+
+
+def _untrusted(signature: Signature, key: str | None, trusted: str | None) -> str | None:
+    """Why a signature that is not wrong is not that of the key that is trusted."""
+    if trusted is None or key == trusted or signature in {Signature.WRONG, Signature.UNCHECKED}:
+        return None
+    return f"{'not signed' if key is None else f'signed by {key}'}; a signature by {trusted} is expected"
