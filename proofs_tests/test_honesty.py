@@ -443,6 +443,33 @@ def test_what_is_reachable_nowhere_says_what_the_nearest_end_lacks(icore: Icore,
     assert {reason["label"] for reason in fails["reasons"]} == {"fails"}
 
 
+def test_where_no_work_is_required_one_line_says_so_instead_of_clauses_that_are_constant(icore: Icore, tmp_path: Path) -> None:
+    text = COMPLETE.read_text(encoding="utf-8")
+    path = tmp_path / "rootless.icore"
+    path.write_text(f"{text.replace(', required', '')}\nreachable settles: accept or reject\n", encoding="utf-8")
+    status, out, _ = icore("check", "--format", "json", path)
+    results = {r["name"]: r for r in json.loads(out)["results"]}
+    assert status == 1
+    for name in ("succeeds", "fails", "dead ends"):
+        assert results[name]["verdict"] == "violated"
+        said = 'no work is marked required, so Accept and Reject can never hold: write "page: Task starts ready, required"'
+        assert results[name]["repair"] == said
+        assert results[name]["reasons"] == []
+    assert results["succeeds"]["run"] is None and results["dead ends"]["run"]["steps"]
+    assert not any("A.6" in reason["label"] for reason in results["settles"]["reasons"])
+
+
+def test_accept_that_can_never_hold_is_explained_by_its_own_clauses(icore: Icore, tmp_path: Path) -> None:
+    """Nothing certifies coverage and nothing certifies failure: both predicates are false in every state, and no longer told apart."""
+    text = COMPLETE.read_text(encoding="utf-8")
+    path = tmp_path / "neither.icore"
+    path.write_text(text.replace(", coverage(w)", "").replace(", failure(w)", ""), encoding="utf-8")
+    _, out, _ = icore("check", "--format", "json", path)
+    results = {r["name"]: r for r in json.loads(out)["results"]}
+    assert {reason["label"] for reason in results["succeeds"]["reasons"]} == {"A.6 Acc(2)", "A.6 Acc(5)"}
+    assert {reason["label"] for reason in results["fails"]["reasons"]} == {"A.6 Rej(2)", "A.6 Rej(4)"}
+
+
 REOPENED = """update reopen(w: Task) operation reopen by bo {
   when status(w) == accepted
   set status(w) := ready

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from icore_dsl.syntax import InitiallyDecl, Outcome, Span, UpdateDecl, Variant
+from icore_dsl.syntax import InitiallyDecl, ObligationsDecl, Outcome, Span, UpdateDecl, Variant
 from icore_kernel.load import Loaded
 
 
@@ -44,6 +44,22 @@ def places(loaded: Loaded) -> Places:
             schemas.update(_schemas(decl))
     initially = next((decl.span for decl in decls if isinstance(decl, InitiallyDecl)), None)
     return Places(loaded.package.name_span or loaded.package.span, initially, schemas)
+
+
+def unrequired(loaded: Loaded) -> str:
+    """Where no work is marked `required`: that, and how to mark the first. Empty where some is, or there is no work.
+
+    Accept and Reject ask for some effective root (A.6), and roots are required work.
+    """
+    first = ""
+    for module in (loaded.package, *loaded.libraries.values()):
+        for decl in module.decls:
+            for item in decl.items if isinstance(decl, ObligationsDecl) else ():
+                if item.required:
+                    return ""
+                written = " ".join(module.text[item.span.start : item.span.end].split())
+                first = first or f"{written}{', ' if item.starts or item.latent or item.assigned else ' '}required"
+    return f'no work is marked required, so Accept and Reject can never hold: write "{first}"' if first else ""
 
 
 def _schemas(decl: UpdateDecl) -> Iterator[tuple[str, Schema]]:

@@ -19,14 +19,15 @@ from icore_kernel.verdict import Assurance, Reason, Result, Verdict
 Decide = Callable[[Property], Result]
 
 
-def property_results(system: System, exploration: Exploration, decide: Decide) -> Iterator[Result]:
-    """In the order of the text. `decide` answers for the properties of the step graph (plan.ON_GRAPH), and for symmetry."""
+def property_results(system: System, exploration: Exploration, decide: Decide, rootless: str = "") -> Iterator[Result]:
+    """In the order of the text. `decide` answers for the properties of the step graph (plan.ON_GRAPH), and for symmetry.
+    `rootless`: where Accept and Reject can never hold for want of required work, how to mark some."""
     for number, prop in enumerate(system.properties):
         match prop.kind:
             case PropertyKind.INVARIANT:
                 yield _invariant(system, exploration, prop, f"{INVARIANT}:{number}")
             case PropertyKind.REACHABLE:
-                yield _reachable(system, exploration, prop, f"{SEEN}:{number}")
+                yield _reachable(system, exploration, prop, f"{SEEN}:{number}", rootless)
             case PropertyKind.UNREACHABLE:
                 yield _unreachable(exploration, prop, f"{SEEN}:{number}")
             case PropertyKind.TERMINATION | PropertyKind.SETTLEMENT | PropertyKind.STABILITY:
@@ -52,7 +53,7 @@ def _invariant(system: System, exploration: Exploration, prop: Property, key: st
     )  # fmt: skip
 
 
-def _reachable(system: System, exploration: Exploration, prop: Property, key: str) -> Result:
+def _reachable(system: System, exploration: Exploration, prop: Property, key: str, rootless: str) -> Result:
     found = sighting(exploration, "seen", key)
     if found.first is not None:
         run = run_to(exploration, found.first)
@@ -63,6 +64,12 @@ def _reachable(system: System, exploration: Exploration, prop: Property, key: st
     result = exhaustive(exploration, prop.name, "", prop.span)
     if result.verdict is not Verdict.HOLDS:
         return result
+    if rootless and prop.formula.is_false and prop.text in {"accept", "reject"}:  # no run comes nearer than another
+        detail = f"in none of {plural(exploration.states, 'reachable state')}"
+        return Result(
+            prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, prop.span,
+            engine=engine(exploration), repair=rootless, seconds=exploration.seconds,
+        )  # fmt: skip
     near = _nearest_end(exploration, prop)
     way = None if near is None else run_to(exploration, near)
     reasons = () if near is None else _lacking(system, prop, exploration.store.state(near))
@@ -83,12 +90,14 @@ def _nearest_end(exploration: Exploration, prop: Property) -> int | None:
 
 
 def _lacking(system: System, prop: Property, state: State) -> tuple[Reason, ...]:
-    """What the formula lacks in a state; of Accept or Reject, clause by clause."""
+    """What the formula lacks in a state; of Accept, Reject or Stuck, clause by clause.
+
+    They are known by their names, or by what they are where that is no constant: then two of them can be the same.
+    """
+    ends = {"accept": system.accept, "reject": system.reject, "stuck": system.stuck}
     whole = set(conjuncts(prop.formula))
-    clauses = next(
-        (ends for ends in (system.accept, system.reject) if ends and {part for c in ends for part in conjuncts(c.formula)} == whole),
-        (Clause(prop.name, prop.formula, text=prop.text, spans=(prop.span,)),),
-    )
+    alike = (e for e in ends.values() if not prop.formula.is_false and e and {x for c in e for x in conjuncts(c.formula)} == whole)
+    clauses = ends.get(prop.text) or next(alike, (Clause(prop.name, prop.formula, text=prop.text, spans=(prop.span,)),))
     return tuple(reason for clause in failing_clauses(clauses, state) for reason in reasons_of(system, clause, state))[:4]
 
 

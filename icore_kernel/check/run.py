@@ -122,12 +122,12 @@ def _results(loaded: Loaded, sections: Sections, exploration: Exploration, mode:
     if not starts_infeasible:
         results.extend(feasibility)
     results.extend(sections.soundness())
-    results.extend(property_results(loaded.system, exploration, decide))
+    results.extend(property_results(loaded.system, exploration, decide, sections.rootless))
     if audited:
         results.extend(sections.reports())
         results.extend(sections.performance())
         results.extend(sections.dead_ends())
-        results.extend(scenario_results(loaded.system))
+        results.extend(scenario_results(loaded.system, sections.rootless))
     else:
         results.extend(sections.let_through())
         results.extend(sections.definedness())

@@ -23,31 +23,32 @@ MOST_CANDIDATES = 20_000
 """Free fields that start anywhere may make more initial states than can be replayed from: then a scenario is `unknown`."""
 
 
-def scenario_results(system: System) -> Iterator[Result]:
+def scenario_results(system: System, rootless: str = "") -> Iterator[Result]:
+    """`rootless`: where Accept and Reject can never hold for want of required work, how to mark some."""
     if not system.scenarios:
         return
     numbers = {update.name: i for i, update in enumerate(system.updates)}
     few = prod(field.domain.size for field in system.free) <= MOST_CANDIDATES
     starts = tuple(initial_states(system, Clock(Rules()))) if few else None
     for scenario in system.scenarios:
-        yield _result(system, scenario, numbers, starts)
+        yield _result(system, scenario, numbers, starts, rootless)
 
 
-def _result(system: System, scenario: Scenario, numbers: dict[str, int], starts: tuple[State, ...] | None) -> Result:
+def _result(system: System, scenario: Scenario, numbers: dict[str, int], starts: tuple[State, ...] | None, rootless: str) -> Result:
     """From every initial state: a field without a value is never given one silently. The first that fails is shown."""
     name = f"run {scenario.name}"
     if not starts:
         why = "too many initial states to replay from each" if starts is None else "no initial state satisfies `initially`"
         return Result(name, Verdict.UNKNOWN, Assurance.NONE, why, scenario.span, engine=ENGINE)
     for start in starts:
-        failed = _failure(system, scenario, numbers, start)
+        failed = _failure(system, scenario, numbers, start, rootless)
         if failed is not None:
             return failed
     detail = plural(len(scenario.steps), "step") + (f" from each of {len(starts):,} initial states" if len(starts) > 1 else "")
     return Result(name, Verdict.HOLDS, Assurance.OBSERVED, detail, scenario.span, engine=ENGINE, not_guaranteed="any other run")
 
 
-def _failure(system: System, scenario: Scenario, numbers: dict[str, int], start: State) -> Result | None:
+def _failure(system: System, scenario: Scenario, numbers: dict[str, int], start: State, rootless: str) -> Result | None:
     """How the scenario fails from one initial state: at a step that does not commit, or at its end."""
     name = f"run {scenario.name}"
     state = start
@@ -65,9 +66,10 @@ def _failure(system: System, scenario: Scenario, numbers: dict[str, int], start:
     if scalar.evaluate(scenario.expect, state):
         return None
     clause = Clause(f"expect of {scenario.name}", scenario.expect, spans=(scenario.span,))
+    why = rootless if scenario.expect.is_false else ""
     return Result(
         name, Verdict.VIOLATED, Assurance.OBSERVED, "what it expects does not hold at its end", scenario.span,
-        run_of(system, Path(start, tuple(path))), reasons_of(system, clause, state), ENGINE,
+        run_of(system, Path(start, tuple(path))), () if why else reasons_of(system, clause, state), ENGINE, repair=why,
     )  # fmt: skip
 
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 from icore_dsl.syntax import Span
 from icore_kernel.check.answers import engine, exhaustive, plural, sighting
 from icore_kernel.check.cheap import legality
+from icore_kernel.check.places import unrequired
 from icore_kernel.check.plan import CONCLUSION, FEASIBILITY, SOUNDNESS, Plan
-from icore_kernel.check.quiet import why_no_end
+from icore_kernel.check.quiet import waiting, why_no_end
 from icore_kernel.check.reasons import reasons_of
 from icore_kernel.check.repair import repair_of, was_false
 from icore_kernel.explore.judge import successor
@@ -31,6 +32,8 @@ class Sections:
         self.found = exploration
         self.seconds = seconds
         self.obligations: list[Obligation] = []
+        never = self.system.has_obligations and plan.accept.is_false and plan.reject.is_false
+        self.rootless = unrequired(loaded) if never else ""
 
     def well_formed(self) -> Result:
         detail = plural(self.system.counts.get("declarations", 0), "declaration")
@@ -248,10 +251,11 @@ class Sections:
         refused = Counter(f"{update.name} by {label}" for update, label in tried if update.kind is not Kind.FAULT)
         said = "refused there: " + ", ".join(list(refused)[:4]) if refused else "nothing was refused there: let an update say what follows"
         detail = f"{count} where nothing productive can follow and neither Acc, Rej nor Stuck holds"
+        why = waiting if self.rootless else why_no_end
         yield Result(
             "dead ends", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, None,
-            run_to(self.found, ends.first), why_no_end(self.system, self.found.store.state(ends.first)), engine(self.found),
-            repair=said, seconds=self.found.seconds,
+            run_to(self.found, ends.first), why(self.system, self.found.store.state(ends.first)), engine(self.found),
+            repair=self.rootless or said, seconds=self.found.seconds,
         )  # fmt: skip
 
     def finality(self) -> Result | None:
