@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from icore_kernel.cli_check import Wrong, answer, refuse
 from icore_kernel.report import paint
-from icore_kernel.report.layout import Line, Part, Piece, line, number
+from icore_kernel.report.layout import Line, Part, Piece, line, number, plain
 from icore_kernel.verdict import ExitStatus
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 AUDIT = "icore.audit/1"
 LONGEST_NUMBER = 20
 """Digits of a value on the command line; what has more is in no range, and is refused as a text that is none of the values."""
-SHOWN = 40
-"""Lines of a run that are printed; `--all` prints every one."""
+FIRST, LAST = 30, 15
+"""Lines of a long run that are printed; `--all` prints every one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def _audit(path: Path, asked: Asked) -> int:
     started = monotonic()
     loaded = answer(path, lambda: api.load(path, settings=asked.settings, theory=asked.theory))
     try:
-        host = host_named(asked.host, loaded, model=asked.model)
+        host = host_named(asked.host, loaded, model=asked.model, request=asked.request)
         key = None if asked.sign_key is None else read_key(asked.sign_key)
         store = open_store(asked.record or "memory:", durable=asked.durable)
     except (HostError, RecordError) as wrong:
@@ -138,15 +139,19 @@ def run_lines(path: Path, loop: Loop, outcome: Outcome, entries: list[Entry], as
     yield line(Piece(f"{system.name} {system.version}".strip(), Part.STRONG), Piece(f" · {path} · host {loop.host.name}", Part.DIM))
     yield line(Piece(f"  patience {p.patience}, budget {p.budget}, threshold {p.threshold}", Part.DIM))
     yield line()
-    told = [said for entry in entries for said in _told(entry)]
-    shown = told if asked.every or len(told) <= SHOWN else told[-SHOWN:]
-    if len(shown) < len(told):
-        yield line(Piece(f"  … {len(told) - len(shown):,} lines before these: --all prints them", Part.DIM))
-    yield from shown
+    told = [said for entry in entries for said in _told(entry)] if asked.every else list(_rounds(entries))
+    if asked.every or len(told) <= FIRST + LAST:
+        yield from told
+    else:
+        yield from told[:FIRST]
+        yield line(Piece(f"        … {len(told) - FIRST - LAST:,} lines left out: --all prints them", Part.DIM))
+        yield from told[-LAST:]
     yield line()
     counts = Counter(entry.kind for entry in entries)
-    said = [number(counts["commit"], "commit"), number(counts["refusal"], "refusal"), number(counts["diagnosis"], "intervention")]
-    yield line("  ", ", ".join(said))
+    unanswered = sum(_unanswered(entry) for entry in entries if entry.kind == "refusal")
+    said = [number(counts["commit"], "commit"), number(counts["refusal"] - unanswered, "refusal")]
+    said.extend([number(unanswered, "answer that could not be used", "answers that could not be used")] if unanswered else [])
+    yield line("  ", ", ".join([*said, number(counts["diagnosis"], "intervention")]))
     found = loop.diagnostician.diagnostics(loop.auditor.state)
     yield line(f"  snd {found.soundness}, astab {found.stability}, cq {found.quality}")
     if asked.record is None:
@@ -156,6 +161,31 @@ def run_lines(path: Path, loop: Loop, outcome: Outcome, entries: list[Entry], as
         yield line(f"  record: {asked.record}, {number(len(entries), 'entry', 'entries')}, {signed}")
     yield line()
     yield line(Piece(outcome.value, _part(outcome)), f" · {seconds:.2f} s")
+
+
+def _rounds(entries: list[Entry]) -> Iterator[Line]:
+    """The lines of every round; rounds that say the same as the one before are counted."""
+    before: list[str] = []
+    same = 0
+    for _, own in groupby(entries, key=lambda entry: entry.body.get("t", -1)):
+        said = [line for entry in own for line in _told(entry)]
+        words = [plain(piece[1:]) for piece in said]
+        if words and words == before:
+            same += 1
+            continue
+        yield from _repeated(same)
+        same, before = 0, words
+        yield from said
+    yield from _repeated(same)
+
+
+def _repeated(count: int) -> Iterator[Line]:
+    if count:
+        yield line(Piece(f"        … and the same in {number(count, 'more round')}", Part.DIM))
+
+
+def _unanswered(entry: Entry) -> bool:
+    return bool(entry.body["violations"]) and entry.body["violations"][0]["clause"] == "answer"
 
 
 def _part(outcome: Outcome) -> Part:
@@ -173,16 +203,10 @@ def _told(entry: Entry) -> Iterator[Line]:
         case "wait":
             yield line(head, Piece("wait       ", Part.DIM), f"{b['agent']}")
         case "refusal" | "feedback":
-            what = b["update"] or ("no usable answer" if b["violations"][0]["clause"] == "answer" else "no proposal")
+            what = b["update"] or ("no usable answer" if _unanswered(entry) else "no proposal")
             label = "refused    " if entry.kind == "refusal" else "feedback   "
             yield line(head, Piece(label, Part.BAD), what, Piece(f"  by {b['agent']}", Part.DIM))
-            for violation in b["violations"][:2]:
-                where = f"  {violation['spans'][0]}" if violation["spans"] else ""
-                instance = f" {violation['instance']}" if violation["instance"] and violation["instance"] != what else ""
-                why = f"needs {violation['needs']}" if violation["needs"] else violation["text"]
-                yield line(f"                   {violation['clause']}{instance}: {why}", Piece(where, Part.DIM))
-            if len(b["violations"]) > 2:
-                yield line(Piece(f"                   and {len(b['violations']) - 2} more", Part.DIM))
+            yield from _broken(b["violations"], what)
         case "diagnosis":
             names = ", ".join(c["component"] for c in b["components"])
             yield line(
@@ -193,6 +217,23 @@ def _told(entry: Entry) -> Iterator[Line]:
             )
         case "internal":
             yield line(head, Piece("internal   ", Part.BAD), f"{b['what']}: {b['update']}")
+
+
+def _broken(violations: Sequence[Mapping[str, Any]], what: str) -> Iterator[Line]:
+    """What is missing, each thing once and with what it is said of; then the other clauses by their labels."""
+    own = [v for v in violations if v["instance"] and v["instance"] != what] or list(violations)
+    shown: list[Mapping[str, Any]] = []
+    for violation in own:
+        if len(shown) < 2 and all((violation["needs"], violation["text"]) != (other["needs"], other["text"]) for other in shown):
+            shown.append(violation)
+    for violation in shown:
+        place = f"  {violation['spans'][0]}" if violation["spans"] else ""
+        instance = f" {violation['instance']}" if violation["instance"] != what else ""
+        why = f"needs {violation['needs']}" if violation["needs"] else violation["text"]
+        yield line(f"                   {violation['clause']}{instance}".rstrip(), f": {why}", Piece(place, Part.DIM))
+    rest = dict.fromkeys(v["clause"] for v in violations if all(v["clause"] != other["clause"] for other in shown))
+    if rest:
+        yield line(Piece(f"                   also {', '.join(rest)}", Part.DIM))
 
 
 # ---- JSON ----------------------------------------------------------------------------------------------------------------

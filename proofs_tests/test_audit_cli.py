@@ -67,6 +67,18 @@ def test_a_run_in_words_shows_who_did_what_and_why_it_was_refused(desk: str, tmp
     assert said.splitlines()[-1].startswith("incomplete · ")
 
 
+def test_rounds_that_say_the_same_are_counted_and_long_runs_are_shortened(
+    desk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["audit", desk, "--host", _script(tmp_path, ["assign(ana, left)"]), "--budget", "60"]) == 3
+    said = capsys.readouterr().out.splitlines()
+    # Round 0 assigns (h = 1, and 2 by the feedback). In round 1 patience is at its end; rounds 2 to 59 say the same.
+    assert [line.split()[:2] for line in said if line.strip().startswith("…")] == [["…", "and"]]
+    assert "… and the same in 58 more rounds" in "\n".join(said)
+    assert run(["audit", desk, "--host", _script(tmp_path, ["assign(ana, left)"]), "--budget", "60", "--all"]) == 3
+    assert len(capsys.readouterr().out.splitlines()) > 200
+
+
 def test_equal_runs_leave_equal_records(tmp_path: Path) -> None:
     records = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     for record in records:

@@ -54,6 +54,7 @@ def test_every_form(paper: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_model_is_told_the_names(paper: Small) -> None:
     assert about(paper.loaded) == "The task is Paper. The agents are ana, bo. The work is left, right, whole (required)."
+    assert about(paper.loaded, "Two pages on bees.").endswith("whole (required). What is asked for: Two pages on bees.")
 
 
 WRONG = {

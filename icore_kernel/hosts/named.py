@@ -18,10 +18,11 @@ _SEED = re.compile(r"-?[0-9]{1,30}")
 _RATE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}|/[0-9]{1,9})?")
 
 
-def host_named(text: str, loaded: Loaded, *, model: str | None = None, key_from_env: str | None = None) -> Host:
+def host_named(text: str, loaded: Loaded, *, model: str | None = None, key_from_env: str | None = None, request: str | None = None) -> Host:
     """`scripted:steps.txt`, `random:7`, `random:7:1/4`, `scored`, `scored:7`, `http:http://127.0.0.1:8000/v1` (which needs a `model`).
 
-    Raises HostError for anything else, for a script with a wrong line or that cannot be read, and for a key that is not there.
+    `request` is told to language models. Raises HostError for anything else, for a script with a wrong line or that cannot be read,
+    and for a key that is not there.
     """
     kind, _, rest = text.partition(":")
     if text.startswith(("http://", "https://")):
@@ -51,7 +52,7 @@ def host_named(text: str, loaded: Loaded, *, model: str | None = None, key_from_
             if model is None:
                 raise HostError("--host http:URL needs --model NAME, the model's name at that endpoint")
             key = key_from_env or (KEY if KEY in os.environ else None)
-            return HttpHost(rest, model, key_from_env=key, about=about(loaded))
+            return HttpHost(rest, model, key_from_env=key, about=about(loaded, request))
         case "scripted" | "random" | "http":
             raise HostError(f"--host {text}: {next(form for form in FORMS.split(', ') if form.startswith(kind))} is expected")
         case _:
@@ -74,10 +75,11 @@ def _rate(text: str) -> Fraction:
     raise HostError(f"{text[:80]!r} is no rate: a number from 0 to 1 is expected, such as 0.25 or 1/4")
 
 
-def about(loaded: Loaded) -> str:
-    """What a model is told of the task: the names in it."""
+def about(loaded: Loaded, request: str | None = None) -> str:
+    """What a model is told of the task: what was asked for, where somebody said it, and the names in it."""
+    asked = f" What is asked for: {request}" if request else ""
     if loaded.grounded is None:
-        return f"The task is {loaded.system.name}."
+        return f"The task is {loaded.system.name}.{asked}"
     tables = loaded.grounded.tables()
     works = (f"{w.name} (required)" if w.required else w.name for w in tables.works.values())
-    return f"The task is {loaded.system.name}. The agents are {', '.join(tables.agents)}. The work is {', '.join(works)}."
+    return f"The task is {loaded.system.name}. The agents are {', '.join(tables.agents)}. The work is {', '.join(works)}.{asked}"
