@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,14 @@ def test_the_exit_status_is_the_outcome(
     assert entries[-1].kind == "seal"
     assert (said["head"], said["entries"]) == (entries[-1].hash, len(entries))
     assert entries[-2].body["outcome"] == outcome
+
+
+def test_every_key_of_the_answer_is_described_in_the_schema(desk: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["audit", desk, "--budget", "1", "--format", "json"])
+    keys = set(json.loads(capsys.readouterr().out))
+    text = (CHECKOUT / "icore_kernel" / "report" / "SCHEMA.md").read_text(encoding="utf-8")
+    section = text.split("## `icore.audit/1`")[1].split("\n## ")[0]
+    assert keys - set(re.findall(r"`(\w+)`", section)) == {"schema"}
 
 
 def test_a_run_in_words_shows_who_did_what_and_why_it_was_refused(desk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
