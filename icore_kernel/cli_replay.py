@@ -65,6 +65,8 @@ def replay_record(target: str, to: int | None, solver: bool, as_json: bool) -> E
 
     no_saved_run(target)
     found = replay(read_entries(target), to=to, solver=solver)
+    if found.problem is None and to is not None and found.entries <= to:
+        raise RecordError(f"{shown(target)}: there is no entry {to:,}: the last entry is {found.entries - 1:,}")
     if as_json:
         from icore_kernel.report.json import dump
 
@@ -186,7 +188,7 @@ def graph_record(target: str, at: int | None, drawings: Drawings) -> ExitStatus:
 
         settled = [w for w in history.run.works if history.run.on(history.run.works[w]["present"]) and is_settled(history, w)]
         why = {work: explained(history, lambda seq: read(shown(target), read_entries(target), seq), work) for work in settled}
-        _write(drawings.html, page_of(history, found, why))
+        _write(drawings.html, page_of(history, found, why, at))
     if drawings.dot is not None:
         _write(drawings.dot, graphs.dot(found))
     if drawings.graphml is not None:

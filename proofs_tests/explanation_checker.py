@@ -128,6 +128,8 @@ def _fact(told: Told, name: str, past: str, fact: dict[str, Any], needs: list[di
         yield "not by the event that it names"
     if events and (events[0]["agent"], events[0]["operation"]) != (told.commits[entry]["actor"], told.commits[entry]["operation"]):
         yield "by somebody else, or as another operation"
+    if events and (fact["agent"], fact["update"]) != (told.commits[entry]["actor"], told.commits[entry]["update"]):
+        yield "by somebody else, or by another update"
     match fact["kind"]:
         case "input":
             if rest or name not in {i["name"] for i in told.declared["inputs"]} or entry != told.observed.get(name, 0):

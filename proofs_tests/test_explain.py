@@ -10,6 +10,7 @@ from typing import Any
 import networkx as nx
 import pytest
 from audit_desk import desk
+from conftest import CHECKOUT
 from explanation_checker import wrong
 from prov_reader import faults
 from run_lab import Desk, dicts
@@ -17,7 +18,7 @@ from run_lab import Desk, dicts
 from icore_kernel.api import audit_session
 from icore_kernel.cli import run as command
 from icore_kernel.record.entry import Entry
-from icore_kernel.record.explain import Explanation, explain
+from icore_kernel.record.explain import Explanation, NothingToExplain, explain
 from icore_kernel.record.prov import identifier
 from icore_kernel.record.seal import seal
 from icore_kernel.record.store import open_store, read_entries
@@ -75,14 +76,14 @@ def test_a_tree_with_what_is_shared_named_once(record: str, capsys: pytest.Captu
     assert printed(capsys, record, "left") == (
         """Desk 1.0 · why left is accepted, after entry 8
 
-   1  status(left) = accepted  entry 3, accept by monitor
-   2    ok(left)  evidence of monitor, entry 3, accept by monitor
-   3      done(left)  evidence of assignee(left), entry 2, complete by ana
-   4        note(left)  artifact, entry 2, complete by ana
-   5  assignment(left) = ana  entry 1, assign by ana
-   6    able(ana, left)  evidence of environment, entry 1, assign by ana
+   1  status(left) = accepted  entry 3, sign(left)
+   2    ok(left)  evidence of monitor, entry 3, sign(left)
+   3      done(left)  evidence of ana, entry 2, finish(ana, left)
+   4        note(left): good true  artifact, entry 2, finish(ana, left)
+   5  assignment(left) = ana  entry 1, assign(ana, left)
+   6    able(ana, left)  evidence of environment, entry 1, assign(ana, left)
    7      request  input
-   8  coverage(left, left)  entry 3, accept by monitor
+   8  coverage(left, left)  entry 3, sign(left)
    9    ok(left)  see 2
   10  node(left)  from the start
   11    asked(left)  evidence of environment, from the start
@@ -96,8 +97,8 @@ def test_a_tree_with_what_is_shared_named_once(record: str, capsys: pytest.Captu
 def test_without_a_name_every_settled_root_is_explained(record: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = printed(capsys, record)
     assert said.startswith("Desk 1.0 · why left, right stand, after entry 8\n")
-    assert "status(right) = rejected  entry 5, resolve by ana\n" in said
-    assert "failure(right)  entry 5, resolve by ana\n" in said
+    assert "status(right) = rejected  entry 5, fail(ana, right)\n" in said
+    assert "failure(right)  entry 5, fail(ana, right)\n" in said
     assert "status(left) = ready  from the start\n" in printed(capsys, record, "left", "--at", "1")
 
 
@@ -119,21 +120,52 @@ def test_a_captured_premise_is_explained_as_it_was_then(tmp_path: Path) -> None:
     assert facts["read"].needs == ("draft", "written@3", "entry 3")
     assert facts["written@3"].needs == ("head@3", "draft@3", "entry 2")
     assert (facts["head@3"].entry, facts["draft@3"].entry) == (0, 2)
+    assert facts["head@3"].says == "number 1", "as it was then, before it moved to 2"
     assert wrong(dicts(entries), explanation_json(explanation, "run")) == []
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (["middle"], 1, "middle is no obligation, assertion or certificate of Desk 1.0"),
+        (["lefft"], 2, "lefft is no obligation, assertion or certificate of Desk 1.0; did you mean left?"),
         (["coverage(right, right)"], 1, "coverage(right, right) is not asserted"),
-        (["ok(right)"], 1, "ok(right) is not valid"),
+        (["ok(right)"], 1, "ok(right) was never issued"),
         (["--at", "1"], 1, "no required root is settled; name one, or an assertion or a certificate"),
     ],
 )
 def test_what_cannot_be_explained(record: str, arguments: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(["explain", record, *arguments]) == status
     assert capsys.readouterr().err == f"{said}\n"
+
+
+def test_what_a_certificate_says_that_is_valid_no_more(tmp_path: Path) -> None:
+    run = Desk(tmp_path, CAPTURED)
+    assert run.propose("take(essay)", "write(essay)", "review", "move") == []
+    entries = run.entries
+    with pytest.raises(NothingToExplain, match=r"^written is not valid; it was issued by entry 2$"):
+        explain("run", lambda: iter(entries), "written")
+
+
+def test_fields_are_told_of_artifacts_and_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The values that an artifact was emitted with, and that an input was observed with."""
+    path = str(tmp_path / "run.jsonl")
+    with audit_session(CHECKOUT / "examples" / "release_pipeline.icore", path) as session:
+        session.propose("assign(ana, compile)")
+        session.propose("finish(ana, compile)")
+    said = printed(capsys, path, "done(compile)")
+    assert "done(compile)  evidence of ana, entry 2, finish(ana, compile)\n" in said
+    assert "report(compile): commit 1, passed true  artifact, entry 2, finish(ana, compile)\n" in said
+
+
+@pytest.mark.parametrize("arguments", [["replay", "--to", "99"], ["explain", "--at", "99"], ["graph", "--at", "99"]])
+def test_beyond_the_last_entry(arguments: list[str], record: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command([arguments[0], record, *arguments[1:]]) == 2
+    assert capsys.readouterr().err == f"{record}: there is no entry 99: the last entry is 8\n"
+
+
+def test_the_last_entry_is_there(record: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["replay", record, "--to", "8"]) == 0
+    assert command(["explain", record, "--at", "8"]) == 0
 
 
 def test_records_that_are_none(record: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,8 +190,8 @@ def test_as_json(record: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert said["works"] == ["left"]
     assert said["goals"][0] == "status(left)"
     assert next(f for f in said["facts"] if f["id"] == "done(left)") == {
-        "id": "done(left)", "kind": "certificate", "name": "done(left)", "says": "assignee(left)", "entry": 2, "agent": "ana",
-        "operation": "complete", "needs": ["note(left)", "entry 2"],
+        "id": "done(left)", "kind": "certificate", "name": "done(left)", "says": "ana", "entry": 2, "agent": "ana",
+        "operation": "complete", "update": "finish(ana, left)", "needs": ["note(left)", "entry 2"],
     }  # fmt: skip
     assert wrong(dicts(read_entries(record)), said) == []
 
@@ -210,6 +242,7 @@ SPOIL: dict[str, Any] = {
     "another agent": lambda f: f["entry 2"].update(agent="bo"),
     "another operation": lambda f: f["entry 2"].update(operation="create"),
     "another update": lambda f: f["entry 2"].update(name="finish(bo, left)"),
+    "by another update": lambda f: f["done(left)"].update(update="finish(bo, left)"),
     "no support": lambda f: f["status(left)"]["needs"].remove("ok(left)"),
     "support that claims something else": lambda f: f["status(left)"].update(needs=["able(ana, left)", "entry 3"]),
     "support for another value": lambda f: f["status(left)"].update(needs=["done(left)", "entry 3"]),

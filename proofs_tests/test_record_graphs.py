@@ -16,12 +16,13 @@ from audit_desk import Scripted, desk, ran
 from prov_reader import faults
 from run_lab import EXAMPLES, Desk, example, random_run
 
+from icore_kernel.api import audit_session
 from icore_kernel.cli import run as command
 from icore_kernel.record.entry import Entry
 from icore_kernel.record.explain import explained
 from icore_kernel.record.graphs import Graphs, dot, graphml, graphs, prov, union
 from icore_kernel.record.history import History, Unexplained, read
-from icore_kernel.record.seal import seal
+from icore_kernel.record.seal import new_key, seal
 from icore_kernel.record.store import open_store, read_entries
 from icore_kernel.report.timeline import page_of
 
@@ -371,6 +372,33 @@ def test_pages_of_examples(name: str) -> None:
     assert set(facts["needs"]) <= set(read_page.ids)
     assert all(set(why["nodes"]) <= set(read_page.ids) for why in facts["roots"].values())
     assert len(read_page.rows) == len(history.events) + 1
+
+
+def test_the_page_says_how_the_run_ended_and_what_the_seal_is(tmp_path: Path) -> None:
+    """Of a sealed record the last entry is the seal, and not the end."""
+    pytest.importorskip("cryptography", reason="the extra `sign` is not installed")
+    key = new_key(tmp_path / "key")
+
+    def said(name: str, at: int | None = None) -> str:
+        path = str(tmp_path / f"{name}.jsonl")
+        target = tmp_path / f"{name}.html"
+        assert command(["graph", path, "--html", str(target), *(() if at is None else ("--at", str(at)))]) == 0
+        return str(re.search(r"</h1>\n<p>(.*)</p>", target.read_text(encoding="utf-8"))[1])  # type: ignore[index]
+
+    desk(tmp_path)
+    for name, sign_key in (("sealed", None), ("signed", tmp_path / "key")):
+        with audit_session(tmp_path / "desk.icore", tmp_path / f"{name}.jsonl", sign_key=sign_key) as session:
+            session.propose("assign(ana, left)")
+    lines = (tmp_path / "sealed.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "ended.jsonl").write_bytes(b"".join(lines[:-1]))
+    (tmp_path / "cut.jsonl").write_bytes(b"".join(lines[:-2]))
+    counts = " · 1 event · 3 certificates · 5 assertions"
+    assert said("sealed") == f"ends with incomplete · sealed{counts}"
+    assert said("signed") == f"ends with incomplete · signed by {key.public}{counts}"
+    assert said("ended") == f"ends with incomplete · not sealed{counts}"
+    assert said("cut") == f"has not ended · not sealed{counts}"
+    assert said("sealed", at=1) == f"after entry 1{counts}"
+    assert said("sealed", at=3) == f"ends with incomplete · sealed{counts}"
 
 
 def test_nothing_in_a_record_becomes_markup(run: tuple[Entry, ...]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from icore_kernel.near import near
 from icore_kernel.record.entry import Entry, RecordError
 from icore_kernel.record.history import START, History, read
 
@@ -21,7 +22,8 @@ class Fact:
     """One piece of an explanation. kind: assertion, certificate, artifact, input or event.
 
     `id` is its name, with `@N` where it is the state after entry N that is spoken of (a premise that was captured then);
-    `says` what it says (the value of an assertion); `entry` the event that made it, START where it was there from the start;
+    `says` what it says (the value of an assertion, the fields of an artifact or an input, who issued a certificate);
+    `entry` the event that made it, START where it was there from the start;
     `needs` the ids of what it rests on, of an event none.
     """
 
@@ -33,6 +35,8 @@ class Fact:
     needs: tuple[str, ...]
     agent: str = ""
     operation: str = ""
+    update: str = ""
+    """The occurrence of that event; `agent` is whose update it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +52,14 @@ class Explanation:
 
 
 class NothingToExplain(RecordError):
-    """What was asked for is not asserted, or there is no such thing; the message says which."""
+    """What was asked for is not asserted; the message says so."""
 
 
 def explain(record: str, entries: Callable[[], Iterable[Entry]], asked: str | None = None, at: int | None = None) -> Explanation:
     """Explain an obligation, an assertion or a certificate by name; without one, every required root that is settled.
 
-    `entries` is called again for each earlier state that a captured premise speaks of. NothingToExplain, Unexplained, BrokenRecord.
+    `entries` is called again for each earlier state that a captured premise speaks of.
+    NothingToExplain, Unexplained, BrokenRecord; RecordError where there is nothing of the name, or no entry `at`.
     """
     return explained(read(record, entries(), at), lambda seq: read(record, entries(), seq), asked)
 
@@ -79,7 +84,8 @@ def _goals(history: History, asked: str | None) -> tuple[tuple[str, ...], list[t
         return works, [goal for work in works for goal in _about(history, work)]
     name = known.get(_squeezed(asked))
     if name is None:
-        raise NothingToExplain(f"{asked} is no obligation, assertion or certificate of {history.package}")
+        what = f"{asked} is no obligation, assertion or certificate of {history.package}"
+        raise RecordError(f"{what}; {near(asked, known.values())}")
     if name in run.works:
         found = _about(history, name)
         if not found:
@@ -90,7 +96,9 @@ def _goals(history: History, asked: str | None) -> tuple[tuple[str, ...], list[t
             raise NothingToExplain(f"{name} is not asserted")
         return (), [("assertion", name)]
     if name not in run.evidence()[0]:
-        raise NothingToExplain(f"{name} is not valid")
+        issued = history.issued.get(name)
+        was = "was never issued" if issued is None else f"is not valid{f'; it was issued by entry {issued:,}' if issued != START else ''}"
+        raise NothingToExplain(f"{name} {was}")
     return (), [("certificate", name)]
 
 
@@ -142,11 +150,13 @@ class _Explainer:
                 entry = history.issued.get(name, START)
                 needed.extend((history, k, target, when) for k, target in history.premises(name))
                 needed.extend(self._captured(history, name, entry))
-                says = history.run.certificates[name]["issuer"]
+                says = history.issuer(name, entry)
             case "artifact":
                 entry = history.emitted.get(name, START)
+                says = history.fields(name)
             case "input":
                 entry = history.observed.get(name, START)
+                says = history.fields(name)
             case _:
                 raise NothingToExplain(f"{name} is a {kind}")
         needs = [n + w for _, _, n, w in needed]
@@ -155,8 +165,8 @@ class _Explainer:
             id = f"entry {entry}"
             self.facts.setdefault(id, Fact(id, "event", event.update, "", entry, (), event.actor, event.operation))
             needs.append(id)
-        agent, operation = ("", "") if event is None else (event.actor, event.operation)
-        return Fact(name + when, kind, name, says, entry, tuple(dict.fromkeys(needs)), agent, operation), needed
+        agent, operation, update = ("", "", "") if event is None else (event.actor, event.operation, event.update)
+        return Fact(name + when, kind, name, says, entry, tuple(dict.fromkeys(needs)), agent, operation, update), needed
 
     def _captured(self, history: History, name: str, seq: int) -> Iterator[tuple[History, str, str, str]]:
         captured = next((issue.captured for issue in reversed(history.issues) if issue.certificate == name), ())

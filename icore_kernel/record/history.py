@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from icore_kernel.record.checker import Run
-from icore_kernel.record.entry import BrokenRecord, Entry, RecordError
+from icore_kernel.record.entry import Entry, RecordError
 
 START = 0
 """The number of the opening: what was there from the start is of this event."""
@@ -80,6 +80,9 @@ class History:
         self.package = ""
         self.opening = opening
         self.last = opening
+        self.outcome = ""
+        """What the `end` entry says; empty where there is none."""
+        self.seal: Entry | None = None
         self.events: dict[int, Event] = {}
         self.issues: list[Issue] = []
         self.emissions: list[Emission] = []
@@ -116,6 +119,10 @@ class History:
         try:
             self._check(entry, run.follow(entry.kind, body))
             self.last = entry
+            if entry.kind == "end":
+                self.outcome = str(body["outcome"])
+            elif entry.kind == "seal":
+                self.seal = entry
             if entry.kind not in {"commit", "refusal", "feedback", "wait", "diagnosis"}:
                 return
             actor = body.get("actor") or ("monitor" if entry.kind == "diagnosis" else body["agent"])
@@ -185,6 +192,18 @@ class History:
         c = self.run.certificates[certificate]
         return tuple((kind, target) for kind in PREMISES for target in self.run.premises(c, kind))
 
+    def issuer(self, certificate: str, seq: int) -> str:
+        """Who issued it in an event. Where the issuer is declared as a formula (`assignee(unit)`), it is whose update it was."""
+        declared = str(self.run.certificates[certificate]["issuer"])
+        event = self.events.get(seq)
+        return declared if event is None or declared in {"monitor", "environment", *self.declared["agents"]} else event.actor
+
+    def fields(self, name: str) -> str:
+        """The fields of an artifact or an input as they are now: `commit 1, passed true`."""
+        said = self.run.artifacts.get(name) or self.inputs[name]
+        own = (field for field in said["fields"] if self.run.fields[field]["kind"] != "artifact")
+        return ", ".join(f"{field.rpartition('.')[2]} {_shown(self.run.state[field])}" for field in own)
+
     def value(self, assertion: str) -> str:
         """What an assertion says now, as a reader has it: `accepted` of status(unit); empty where its name says all."""
         said = self.run.assertions[assertion]
@@ -203,7 +222,7 @@ class History:
 
 
 def read(record: str, entries: Iterable[Entry], at: int | None = None) -> History:
-    """The history up to entry `at`, or to the end. Unexplained, BrokenRecord, or RecordError for a record without entries."""
+    """The history up to entry `at`, or to the end. Unexplained, BrokenRecord; RecordError where there is no entry `at`."""
     history: History | None = None
     for entry in entries:
         if at is not None and entry.seq > at:
@@ -213,5 +232,11 @@ def read(record: str, entries: Iterable[Entry], at: int | None = None) -> Histor
         else:
             history.add(entry)
     if history is None:
-        raise BrokenRecord(record, 1, "there are no entries")
+        raise RecordError(f"{record}: empty: there is no record in it")
+    if at is not None and history.last.seq < at:
+        raise RecordError(f"{record}: there is no entry {at:,}: the last entry is {history.last.seq:,}")
     return history
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -34,7 +34,7 @@ def explanation_lines(found: Explanation) -> Iterator[Line]:
             yield line(head, id, Piece(f"  see {lines[id]}", Part.DIM))
             continue
         lines[id] = count
-        said = f" = {fact.says}" if fact.kind == "assertion" and fact.says else ""
+        said = _said(fact)
         yield line(head, Piece(f"{id}{said}", Part.STRONG if depth == 0 else Part.PLAIN), Piece(f"  {_origin(fact)}", Part.DIM))
         stack.extend((need, depth + 1) for need in reversed(fact.needs))
     yield line()
@@ -51,9 +51,22 @@ def _stands(found: Explanation) -> str:
     return f"is {status.says}" if status is not None else "stands"
 
 
+def _said(fact: Fact) -> str:
+    """What stands after the name: the value of an assertion, the fields of an artifact or an input."""
+    if not fact.says:
+        return ""
+    match fact.kind:
+        case "assertion":
+            return f" = {fact.says}"
+        case "artifact" | "input":
+            return f": {fact.says}"
+        case _:
+            return ""
+
+
 def _origin(fact: Fact) -> str:
-    """Who made it, when and how."""
-    event = f"entry {fact.entry:,}, {fact.operation or 'an update'} by {fact.agent}" if fact.agent else f"entry {fact.entry:,}"
+    """Who made it, when and how: the occurrence."""
+    event = f"entry {fact.entry:,}, {fact.update}" if fact.update else f"entry {fact.entry:,}"
     match fact.kind:
         case "assertion":
             return "from the start" if fact.entry == START else event
@@ -69,7 +82,7 @@ def explanation_json(found: Explanation, record: str) -> dict[str, object]:
     facts = [
         {
             "id": fact.id, "kind": fact.kind, "name": fact.name, "says": fact.says, "entry": fact.entry, "agent": fact.agent,
-            "operation": fact.operation, "needs": list(fact.needs),
+            "operation": fact.operation, "update": fact.update, "needs": list(fact.needs),
         }
         for fact in found.facts.values()
     ]  # fmt: skip
@@ -89,7 +102,7 @@ def explanation_dot(found: Explanation) -> str:
     """Edges point from what is needed to what needs it, as time goes."""
     rows = ["digraph explanation {", "  rankdir=LR;", '  node [fontname="monospace"];']
     for fact in found.facts.values():
-        label = f"{fact.name} = {fact.says}" if fact.kind == "assertion" and fact.says else fact.name
+        label = f"{fact.name}{_said(fact)}"
         entry = "" if fact.entry == START else f"\\nentry {fact.entry}"
         goal = ", penwidth=2" if fact.id in found.goals else ""
         rows.append(f'  {quoted(fact.id)} [shape={_SHAPES[fact.kind]}, label="{_escaped(label)}{entry}"{goal}];')

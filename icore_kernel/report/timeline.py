@@ -13,26 +13,45 @@ from typing import Any
 from icore_kernel.record.explain import Explanation, Fact
 from icore_kernel.record.graphs import OUTCOMES, Graphs, action, node
 from icore_kernel.record.history import START, Event, History
+from icore_kernel.record.seal import MissingExtra, WrongSignature, check_signature
+from icore_kernel.report.layout import number
 from icore_kernel.version import VERSION
 
 
-def page_of(history: History, graphs: Graphs, explanations: Mapping[str, Explanation]) -> str:
-    """`explanations`: of each piece of work that is settled, by its name."""
-    end = history.last.body.get("outcome", "") if history.last.kind == "end" else ""
+def page_of(history: History, graphs: Graphs, explanations: Mapping[str, Explanation], at: int | None = None) -> str:
+    """`explanations`: of each piece of work that is settled, by its name. `at`: the entry that the history was read up to, if not all."""
     chips = _all_chips(history)
     rows = [_row(history, seq, history.events.get(seq), chips) for seq in (START, *history.events)]
     roots = {work: _justification(found) for work, found in explanations.items()}
     facts = {"needs": _needs(graphs), "roots": roots}
+    counted = {"event": history.events, "certificate": history.issues, "assertion": history.establishments()}
+    counts = [number(len(of), what) for what, of in counted.items()]
     return _PAGE.format(
         title=escape(history.package),
-        outcome=escape(f"ends with {end}" if end else "has not ended"),
-        counts=escape(f"{len(history.events)} events · {len(history.issues)} certificates · {len(history.establishments())} assertions"),
+        outcome=escape(_ended(history, at)),
+        counts=escape(" · ".join(counts)),
         roots="".join(_root(history, work) for work in explanations) or "<p>No work is settled.</p>",
         work=_work(history),
         rows="".join(rows),
         script=f"const facts = {_literal(facts)};{_SCRIPT}",
         version=escape(VERSION),
     )
+
+
+def _ended(history: History, at: int | None) -> str:
+    """How the run ended, and whether the record is sealed and by whom; of an earlier entry, only which."""
+    if at is not None and history.seal is None:
+        return f"after entry {at:,}"
+    ended = f"ends with {history.outcome}" if history.outcome else "has not ended"
+    if history.seal is None:
+        return f"{ended} · not sealed"
+    try:
+        key = check_signature(history.seal)
+    except WrongSignature:
+        return f"{ended} · sealed with a wrong signature"
+    except MissingExtra:
+        return f"{ended} · sealed, and signed by {history.seal.body['key']}, which was not checked"
+    return f"{ended} · sealed" if key is None else f"{ended} · signed by {key}"
 
 
 def _literal(value: object) -> str:
@@ -90,7 +109,7 @@ def _all_chips(history: History) -> dict[tuple[str, int], list[str]]:
         for each in made:
             put("events", each.seq, _chip(kind, each.name, each.seq, _fields(each.fields)))
     for issue in history.issues:
-        issuer = history.run.certificates[issue.certificate]["issuer"]
+        issuer = history.issuer(issue.certificate, issue.seq)
         put("evidence", issue.seq, _chip("certificate", issue.certificate, issue.seq, f"evidence of {issuer}"))
     for name, _, ended, how in history.retracted:
         put("evidence", ended, f'<span class="gone">{escape(name)} {escape(how)}</span>')
