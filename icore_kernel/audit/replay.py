@@ -6,15 +6,16 @@ those of their states, recoveries must answer them, and the end must be what it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
 from typing import Any, assert_never
 
-from icore_kernel.audit.auditor import Audit, Auditor, Disagreement
+from icore_kernel.audit.auditor import FORMAT, Audit, Auditor, Disagreement
 from icore_kernel.audit.declared import declared
-from icore_kernel.audit.diagnosis import ASSIGNMENT, FLAG, NOTHING_ENABLED, PATIENCE, QUALITY, REASSIGN, Diagnostician
+from icore_kernel.audit.diagnosis import ASSIGNMENT, FLAG, NOTHING_ENABLED, PATIENCE, QUALITY, REASSIGN, Diagnostician, Diagnostics
 from icore_kernel.audit.frame import Frame, Outcome
 from icore_kernel.audit.host import CodeOrName, Diagnosis, Step
 from icore_kernel.audit.judge import Judge
@@ -35,6 +36,7 @@ NOT_OF_THE_STATE = frozenset({"answer", "solver"})
 
 TIMED = frozenset({"commit", "refusal", "feedback", "wait", "diagnosis", "end"})
 SPEAKS_OF_STATE = frozenset({"refusal", "feedback", "internal", "end"})
+RATIO = re.compile(r"[0-9]{1,200}(/0{0,199}[1-9][0-9]{0,199})?")
 PHASES = {16: "ordinary", 34: "recovery", 45: "report"}
 """Which line of Algorithm 1 commits what."""
 
@@ -85,6 +87,8 @@ class Replay:
         if opening.kind != "open":
             raise Differs("the first entry of a record is its opening")
         body = opening.body
+        if body["format"] != FORMAT:
+            raise Differs(f"its format is {_short(body['format'])}, and {FORMAT} is read here")
         self.loaded, self.theory = _load(body)
         known = {f["name"]: f for f in body["declared"]["fields"]}
         free = {f.name: body["state"][f.name] for f in self.loaded.system.free if f.name in known}
@@ -95,8 +99,7 @@ class Replay:
         self._agree("declares", body["declared"], declared(auditor.system, auditor.tables))
         self._agree("begins in", body["state"], auditor.labeller.named(auditor.state))
         self._agree("has the digest", body["digest"], auditor.state_digest)
-        self.patience: int | None = body["algorithm"].get("patience")
-        self.threshold = Fraction(body["algorithm"].get("threshold", "0"))
+        self._parameters(body["algorithm"])
         self.t, self.h = -1, 0
         self.began = self.state
         """X of line 8, in the present round."""
@@ -108,6 +111,20 @@ class Replay:
         self.responsible = ""
         self.recovery: list[Labelled] = []
         self.reported = False
+        self.last = "open"
+        """The kind of the entry before."""
+
+    def _parameters(self, said: Mapping[str, Any]) -> None:
+        """What a run was given. A session has no patience, no threshold and no budget: its loop is the framework's."""
+        settings = self.auditor.tables.settings
+        self._agree("has the tolerance", said["tolerance"], str(settings.tolerance))
+        self._agree("has the floor", said["floor"], str(settings.floor))
+        self.patience: int | None = said.get("patience")
+        self.budget: int | None = said.get("budget")
+        threshold = said.get("threshold", "0")
+        if not RATIO.fullmatch(threshold) or not {type(self.patience), type(self.budget)} <= {int, type(None)}:
+            raise Differs("its threshold, patience or budget is no number")
+        self.threshold = Fraction(threshold)
 
     @property
     def state(self) -> State:
@@ -116,6 +133,8 @@ class Replay:
     def follow(self, entry: Entry) -> None:
         """Raises Differs where the entry is not what the state before and the package make of it."""
         body = entry.body
+        if self.last == "end" and entry.kind != "seal":
+            raise Differs("it comes after the end")
         if self.recovery and not (entry.kind == "commit" and body["line"] == 34):
             if entry.kind == "end" and body["outcome"] == Outcome.INTERRUPTED.value:
                 self.recovery = []  # an interruption came between its steps, each of which was legal
@@ -125,6 +144,8 @@ class Replay:
             if type(body["t"]) is not int or body["t"] < self.t:
                 raise Differs(f"it is of round {_short(body['t'])}, after one of round {self.t}")
             if body["t"] > self.t:
+                if self.patience is not None:
+                    self._next_round(entry)
                 self.t, self.began, self.acted, self.diagnosis = body["t"], self.state, False, None
         match entry.kind:
             case "commit":
@@ -132,17 +153,41 @@ class Replay:
             case "refusal" | "feedback":
                 self._refusal(entry)
             case "wait":
-                self.acted, self.h = True, self.h + 1
+                self._acts(body)
+                self.h += 1
             case "diagnosis":
                 self._diagnosis(body)
             case "end":
-                self._end(body["outcome"])
-            case "internal" | "seal":
+                self._end(body["outcome"], body["t"])
+            case "internal":
                 pass
+            case "seal":
+                if self.last != "end":
+                    raise Differs("it is sealed, and the run has no end")
             case _:
                 raise Differs("no such kind of entry")
         if entry.kind in SPEAKS_OF_STATE:
             self._agree("is about the state", body["state"], self.auditor.state_digest)
+        self.last = entry.kind
+
+    def _next_round(self, entry: Entry) -> None:
+        """Lines 2, 3, 5 and 26: rounds follow each other within the budget, none goes on after Acc or Rej, none passes over a defect."""
+        body, ends = entry.body, entry.kind == "end" or entry.body["line"] == 45
+        if body["t"] > self.t + 1 or (self.budget is not None and body["t"] >= self.budget + ends):
+            raise Differs(f"it is of round {body['t']}, after {self.t + 1} of at most {self.budget}")
+        if entry.kind == "end" and body["outcome"] in {Outcome.INTERRUPTED.value, Outcome.INTERNAL.value}:
+            return
+        if self.acted and self.diagnosis is None and (held := self._triggers(self.diagnostician.diagnostics(self.state))):
+            raise Differs(f"round {self.t} ends without the diagnosis that {', '.join(held)} asks for")
+        holds, system = self.auditor.holds, self.auditor.system
+        if not ends and (holds(system.accept) or holds(system.reject)):
+            raise Differs("the run goes on after it has come to its end")
+
+    def _acts(self, body: Mapping[str, Any]) -> None:
+        """Lines 12 to 20: a round has one ordinary step, before its diagnosis."""
+        if self.acted or self.diagnosis is not None:
+            raise Differs(f"it is a second ordinary step in round {body['t']}")
+        self.acted = True
 
     # ---- commits -----------------------------------------------------------------------------------------------------------
     def _commit(self, body: Mapping[str, Any]) -> None:
@@ -170,7 +215,8 @@ class Replay:
             self.recovery.append(step)
             self.h = 0 if progressed(auditor.facts, auditor.tables, self.x_minus, self.state) else self.h_minus + 1
             return
-        self.acted = True
+        if body["phase"] == "ordinary":
+            self._acts(body)
         self.h = 0 if progressed(auditor.facts, auditor.tables, earlier, self.state) else self.h + 1
         self.reported = body["phase"] == "report" and BUDGET_REPORT in body["Q"]["established"]
         auditor.settle_flags(done)
@@ -209,22 +255,17 @@ class Replay:
                 self._agree("has as h", body["h"], self.h)
             self._agree("is told to", body["agent"], self.responsible)
             return
-        self.acted = True
+        self._acts(body)
         auditor.raise_flag(entry.seq, body["agent"], audit)
 
     def _diagnosis(self, body: Mapping[str, Any]) -> None:
         """Line 26 and what follows from it, as far as the record holds what it was made of."""
+        if self.diagnosis is not None:
+            raise Differs(f"it is a second diagnosis in round {body['t']}")
         if not self.acted:
             self.h += 1  # line 23
         found = self.diagnostician.diagnostics(self.state)
-        held = {
-            NOTHING_ENABLED: not self.auditor.judge.enabled(self.began)[0],
-            PATIENCE: self.patience is not None and self.h >= self.patience,
-            FLAG: self.diagnostician.required_flag() is not None or bool(found.unsound),
-            REASSIGN: bool(found.unstable),
-            QUALITY: found.quality < self.threshold,
-        }
-        self._agree("has the triggers", body["triggers"], [name for name, holds in held.items() if holds])
+        self._agree("has the triggers", body["triggers"], self._triggers(found))
         diagnosis = self.diagnostician.diagnose(body["triggers"], found, ())
         matched = self.diagnostician.matched(diagnosis, self.state)
         frame = Frame(self.state, self.h, body["t"], q=found, matched=matched)
@@ -233,7 +274,18 @@ class Replay:
         self.diagnosis = replace(diagnosis, matched=matched)
         self.x_minus, self.h_minus, self.responsible = self.state, self.h, frame.responsible
 
-    def _end(self, outcome: str) -> None:
+    def _triggers(self, found: Diagnostics) -> list[str]:
+        """The conditions of line 26, as far as they hold."""
+        held = {
+            NOTHING_ENABLED: not self.auditor.judge.enabled(self.began)[0],
+            PATIENCE: self.patience is not None and self.h >= self.patience,
+            FLAG: self.diagnostician.required_flag() is not None or bool(found.unsound),
+            REASSIGN: bool(found.unstable),
+            QUALITY: found.quality < self.threshold,
+        }
+        return [name for name, holds in held.items() if holds]
+
+    def _end(self, outcome: str, t: int) -> None:
         system, holds = self.auditor.system, self.auditor.holds
         match Outcome(outcome):
             case Outcome.ACCEPT:
@@ -244,12 +296,18 @@ class Replay:
                 shown = holds(system.stuck)
             case Outcome.BUDGET:
                 shown = self.reported
-            case Outcome.INCOMPLETE | Outcome.INTERNAL | Outcome.INTERRUPTED:
+            case Outcome.INCOMPLETE:
+                shown = self.budget is None or t == self.budget
+            case Outcome.INTERNAL:
+                shown = self.last == "internal"
+            case Outcome.INTERRUPTED:
                 shown = True
             case other:
                 assert_never(other)
         if not shown:
-            raise Differs(f"it ends with {outcome}, which the state does not show")
+            raise Differs(
+                f"it ends with {outcome}, which {'the run' if outcome in {'incomplete', 'internal'} else 'the state'} does not show"
+            )
 
     def _agree(self, what: str, said: Any, found: Any) -> None:
         if canonical(said) != canonical(found):
