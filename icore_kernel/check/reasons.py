@@ -17,6 +17,8 @@ MOST_VALUES = 8
 MOST_TEXT = 400
 LONG = 160
 MEANT = 100
+WORK = frozenset({"present", "status", "assignee", "marker", "signature", "relation", "reported"})
+"""Kinds of fields that say what work there is and how it stands."""
 HIDDEN = 4
 """What a user's state does not show (which evidence an assertion rests on) is the last thing to call missing."""
 
@@ -28,6 +30,12 @@ def reasons_of(system: System, clause: Clause, state: State, meant: int = 0) -> 
     if not failing:
         failing = [(clause.instance, clause.formula)]
     return tuple(_reason(system, clause, name, term, state, meant) for name, term in failing[:3])
+
+
+def work_changed(system: System, before: State, after: State) -> int:
+    """Bits of the work fields that a step changed. They were meant to be changed: what is missing is evidence."""
+    changed = zip(system.fields, before, after, strict=True)
+    return sum(1 << field.index for field, old, new in changed if old != new and field.kind in WORK)
 
 
 def _reason(system: System, clause: Clause, name: str, term: Term, state: State, meant: int) -> Reason:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from icore_kernel.check.missing import Gap, gaps
 from icore_kernel.explore.judge import successor
 from icore_kernel.explore.model import Failing, Phase, State, Violation
+from icore_kernel.load import Loaded
 from icore_kernel.meaning import scalar
 from icore_kernel.system import Clause, Field, System
 from icore_kernel.terms.node import Term, variables
@@ -14,8 +16,12 @@ def was_false(failing: Failing, before: State) -> bool:
     return failing.phase is Phase.FEASIBILITY and not scalar.evaluate(failing.clause.formula, before)
 
 
-def repair_of(system: System, violation: Violation, before: State) -> str:
-    """Of the clauses that the step breaks: evidence to issue where some is missing, evidence to withdraw where there is too much."""
+def repair_of(loaded: Loaded, violation: Violation, before: State) -> str:
+    """Of the clauses that the step breaks: evidence to issue where some is missing, evidence to withdraw where there is too much.
+
+    What no certificate claims cannot be issued: then the claim is what is missing.
+    """
+    system = loaded.system
     schema = violation.schema
     broken = [failing for failing in violation.failing if not was_false(failing, before)]
     if any(failing.phase is Phase.RANGE for failing in broken):
@@ -32,11 +38,25 @@ def repair_of(system: System, violation: Violation, before: State) -> str:
             missing = missing or not too_much
             if too_much:
                 surplus[" or ".join(field.name for field in too_much)] = None
-    said = f"let {schema} issue the evidence that is missing, or require in its guard what that evidence rests on" if missing else ""
+    said = _issue(loaded, schema, gaps(loaded, broken, after), before, after) if missing else ""
     if not surplus:
         return said
     withdraw = f"revoke or supersede {', '.join(surplus)} where {schema} happens"
     return f"{said}; {withdraw}" if said else withdraw
+
+
+def _issue(loaded: Loaded, schema: str, missing: list[Gap], before: State, after: State) -> str:
+    """Evidence that the step misses: its issue, where nothing issues it; a claim, where nothing claims what the step asserts."""
+    said: list[str] = []
+    for name in (gap.assertion for gap in missing if not gap.certificate):
+        changed = zip(loaded.system.fields, before, after, strict=True)
+        issued = [f.name for f, old, new in changed if old != new and f.kind == "certificate" and f.domain.show(new) == "active"]
+        where = f"a certificate that {schema} issues ({', '.join(issued)})" if issued else f"a certificate, and let {schema} issue it"
+        said.append(f"no certificate claims {name}: add it to the claims of {where}")
+    unissued = [gap.certificate for gap in missing if gap.certificate]
+    if unissued:
+        said.append(f"let {schema} issue the evidence that is missing: {', '.join(unissued)}, which no update issues")
+    return "; ".join(said) or f"let {schema} issue the evidence that is missing, or require in its guard what that evidence rests on"
 
 
 def surplus_of(system: System, term: Term, state: State) -> list[Field]:

@@ -127,7 +127,7 @@ def _results(loaded: Loaded, sections: Sections, exploration: Exploration, mode:
         results.extend(sections.reports())
         results.extend(sections.performance())
         results.extend(sections.dead_ends())
-        results.extend(scenario_results(loaded.system, sections.rootless))
+        results.extend(scenario_results(loaded, sections.rootless))
     else:
         results.extend(sections.let_through())
         results.extend(sections.definedness())

@@ -9,13 +9,14 @@ from dataclasses import replace
 from icore_dsl.syntax import Span
 from icore_kernel.check.answers import engine, exhaustive, plural, sighting
 from icore_kernel.check.cheap import legality
+from icore_kernel.check.missing import reasons
 from icore_kernel.check.places import unrequired
 from icore_kernel.check.plan import CONCLUSION, FEASIBILITY, SOUNDNESS, Plan
 from icore_kernel.check.quiet import waiting, why_no_end
 from icore_kernel.check.reasons import reasons_of
 from icore_kernel.check.repair import repair_of, was_false
 from icore_kernel.explore.judge import successor
-from icore_kernel.explore.model import Exploration, Phase, Unaudited, Violation
+from icore_kernel.explore.model import Exploration, Unaudited, Violation
 from icore_kernel.load import Loaded
 from icore_kernel.runs import run_of_finality, run_of_violation, run_to
 from icore_kernel.system import Clause, Kind
@@ -76,7 +77,7 @@ class Sections:
         yield Result(
             "legality", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, update.span, run_of_violation(self.found, shortest),
             self._violation_reasons(shortest), engine(self.found), seconds=self.found.seconds,
-            repair=repair_of(self.system, shortest, self.found.store.state(shortest.state)),
+            repair=repair_of(self.loaded, shortest, self.found.store.state(shortest.state)),
         )  # fmt: skip
 
     def _inherited(self, violation: Violation) -> bool:
@@ -97,13 +98,8 @@ class Sections:
     def _violation_reasons(self, violation: Violation) -> tuple[Reason, ...]:
         state = self.found.store.state(violation.state)
         after = successor(self.system.updates[violation.update], state)
-        reasons: list[Reason] = []
-        for failing in violation.failing:
-            if was_false(failing, state):
-                continue
-            where = after if failing.phase in {Phase.AFTER, Phase.FEASIBILITY} else state
-            reasons.extend(reasons_of(self.system, failing.clause, where))
-        return tuple(reasons[:4])
+        broken = [failing for failing in violation.failing if not was_false(failing, state)]
+        return tuple(reasons(self.loaded, broken, broken, state, after)[:4])
 
     def faults(self) -> Iterator[Result]:
         """Every fault, and every attempt that `requires` forbids, and what refused it."""

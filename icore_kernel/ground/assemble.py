@@ -32,6 +32,7 @@ from icore_kernel.terms.term import TermBank
 
 if TYPE_CHECKING:
     from icore_kernel.audit.tables import Tables
+    from icore_kernel.ground.claimants import Claimed
 
 Occurrence = tuple[Variation, dict[str, Value]]
 
@@ -52,6 +53,12 @@ class Grounded:
 
         with deep_recursion():
             return audit_tables(self.primitives, self.decls, self.system.updates, self.elements)
+
+    def claimed(self, assertion: str) -> Claimed | None:
+        """Which certificates may claim the assertion of this name; None where there is none."""
+        from icore_kernel.ground.claimants import claimed
+
+        return claimed(self.primitives, assertion)
 
 
 def ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[str, s.Module], settings: Mapping[str, str]) -> Grounded:
