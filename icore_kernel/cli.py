@@ -121,7 +121,7 @@ _timeout = click.option("--timeout", metavar="S", type=float, callback=_seconds,
 
 
 _max_memory = click.option("--max-memory", metavar="SIZE", callback=_size, help="Stop before SIZE (300MB, 2GB) is taken: unknown.")
-_cores = click.option("--cores", metavar="N", type=click.IntRange(min=1), help="Cores that the search may use (two, where there are).")
+_cores = click.option("--cores", metavar="N", type=click.IntRange(min=1), help="Cores that the search may use (two, if one is idle).")
 _checkpoint = click.option("--checkpoint", metavar="DIR", type=_path, help="Write to DIR now and then what a killed search needs to go on.")
 _resume = click.option("--resume", metavar="DIR", type=_path, help="Go on from the checkpoint in DIR, and write the next ones there.")
 

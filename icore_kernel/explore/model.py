@@ -88,7 +88,7 @@ class Rules:
     * `max_memory`: bytes of memory that the process may take for its own; the search by the C kernel then keeps its states on disk,
       and all stop before an allocation that would go beyond;
     * `spill_at`: bytes of states and tables from which on the C kernel keeps states on disk (None: 3/4 of the memory available);
-    * `cores`: how many the search may use (None: two, where there are); what it finds does not depend on it;
+    * `cores`: how many the search may use (None: two, where a second is idle); what it finds does not depend on it;
     * `stop_on`: watchlist ids (a check violated, something seen), or LEGALITY;
     * `interrupted`: asked now and then; true stops like Ctrl-C does;
     * `keep_graph`: keep the steps of a complete exploration (8 bytes a step and more);

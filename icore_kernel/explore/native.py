@@ -373,10 +373,12 @@ def _integers(table: bytes) -> list[int]:
 
 
 def threads(rules: Rules) -> int:
-    """How many the search may use: two, where there are so many cores and nothing else is asked."""
+    """How many the search may use: two at most; where nothing is asked, two if a core beside its own has been idle in the last minute."""
     if rules.cores is not None:
         return min(2, rules.cores)
-    return min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return 2 if cores - busy >= 1.5 else 1
 
 
 def spill_file() -> IO[bytes] | None:
