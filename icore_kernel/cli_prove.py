@@ -173,9 +173,11 @@ def proof_record(proof: Proof, settings: Mapping[str, str], written: int | None)
 
 
 def recheck_folder(folder: Path, package: Path | None, settings: Mapping[str, str], theory: Path | None) -> ExitStatus:
-    """The obligations by Z3, from the files alone; with a package, also whether they are what it comes to."""
+    """The obligations by Z3, from the files alone; with a package, before that whether they are what it comes to."""
     from icore_kernel.prove.recheck import Refused, recheck
 
+    if package is not None and (status := _about(folder, package, settings, theory)) is not ExitStatus.HOLDS:
+        return status
     try:
         checked = recheck(folder)
     except Refused as wrong:
@@ -192,9 +194,9 @@ def recheck_folder(folder: Path, package: Path | None, settings: Mapping[str, st
         return ExitStatus.VIOLATED if any(said == "sat" for _, _, said in checked.failing) else ExitStatus.UNKNOWN
     for text in _claimed(checked.claims):
         click.echo(f"  proved: {text}")
-    if package is None:
-        return ExitStatus.HOLDS
-    return _about(folder, package, settings, theory)
+    if package is not None:
+        click.echo(f"  and it is about {package}")
+    return ExitStatus.HOLDS
 
 
 def _claimed(claims: Mapping[str, object]) -> Iterator[str]:
@@ -223,8 +225,6 @@ def _about(folder: Path, package: Path, settings: Mapping[str, str], theory: Pat
         return ExitStatus.BAD_INPUT
     for text in different:
         click.echo(f"refused: {text}", err=True)
-    if not different:
-        click.echo(f"  and it is about {package}")
     return ExitStatus.BAD_INPUT if different else ExitStatus.HOLDS
 
 

@@ -232,9 +232,7 @@ def files_of(certificate: Certificate) -> dict[str, bytes]:
         "package": system.name,
         "version": system.version,
         "settings": certificate.settings,
-        "package_digest": system.package_digest,
-        "theory_digest": system.theory_digest,
-        "fields_digest": system.fields_digest,
+        **_digests(system),
         "claims": {
             "feasible": claims.feasible,
             "legal": list(claims.legal),
@@ -247,6 +245,10 @@ def files_of(certificate: Certificate) -> dict[str, bytes]:
     manifest["digest"] = recheck.digest_of(manifest)
     files[recheck.MANIFEST] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
     return files
+
+
+def _digests(system: System) -> dict[str, str]:
+    return {"package_digest": system.package_digest, "theory_digest": system.theory_digest, "fields_digest": system.fields_digest}
 
 
 def write(folder: Path, certificate: Certificate) -> int:
@@ -263,6 +265,11 @@ def differences(folder: Path, steps: Steps, settings: dict[str, str]) -> list[st
     """What the certificate has otherwise than what its claims and lemmas come to for this package. CertificateError: it is none."""
     try:
         manifest = recheck.read_manifest(folder)
+        if (about := manifest["package"]) != steps.system.name:
+            return [f"this certificate is about {about}, not {steps.system.name}"]
+        others = [name for name, digest in _digests(steps.system).items() if manifest[name] != digest]
+        if others:
+            return [f"the manifest's {name} is another" for name in others]
         claimed = manifest["claims"]
         claims = Claims(
             claimed["feasible"] is True,
@@ -274,7 +281,8 @@ def differences(folder: Path, steps: Steps, settings: dict[str, str]) -> list[st
     except recheck.Refused as wrong:
         raise CertificateError(str(wrong)) from wrong
     except (KeyError, TypeError, ValueError) as wrong:
-        raise CertificateError(f"{folder}: the manifest is of no certificate: {wrong}") from wrong
+        what = f"{wrong} is missing" if isinstance(wrong, KeyError) else str(wrong)
+        raise CertificateError(f"{folder}: the manifest is of no certificate: {what}") from wrong
     except TermError as wrong:
         raise CertificateError(f"{folder}: the invariant is not about {steps.system.name}: {wrong}") from wrong
     known = {u.name for u in steps.system.updates}

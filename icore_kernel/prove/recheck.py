@@ -120,7 +120,8 @@ def recheck(folder: Path, solve: Any = z3_solve) -> Checked:
         complete(manifest)
         scripts = [(s["kind"], str(s["file"]), list(s["obligations"])) for s in manifest["scripts"]]
     except (KeyError, TypeError) as wrong:
-        raise Refused(f"{folder / MANIFEST}: not a manifest: {wrong}") from wrong
+        what = f"{wrong} is missing" if isinstance(wrong, KeyError) else str(wrong)
+        raise Refused(f"{folder / MANIFEST}: not a manifest: {what}") from wrong
     answers: list[tuple[str, str, str]] = []
     for kind, file, names in scripts:
         if file not in manifest["files"]:

@@ -45,14 +45,17 @@ def terms_of(record: object, system: System, bank: TermBank) -> tuple[Term, ...]
         for op, places, payload in record["nodes"]:
             made.append(_node(bank, fields, Op(op), tuple(made[place] for place in places), payload))
         found = tuple(made[place] for place in record["terms"])
-    except (AssertionError, KeyError, IndexError, TypeError, ValueError, SortError) as wrong:
-        raise TermError(f"node {len(made)}: {type(wrong).__name__}: {wrong}") from wrong
+    except (AssertionError, LookupError, TypeError, ValueError, SortError) as wrong:
+        why = f": {wrong}" if isinstance(wrong, (ValueError, SortError)) else ""
+        raise TermError(f"node {len(made)} is no term{why}") from wrong
     return found
 
 
 def _node(bank: TermBank, fields: dict[str, Term], op: Op, args: tuple[Term, ...], payload: object) -> Term:
     match op, payload:
         case Op.FIELD, str():
+            if payload not in fields:
+                raise ValueError(f"there is no field {payload}")
             return fields[payload]
         case Op.CONST, bool():
             return bank.boolean(payload)
