@@ -7,6 +7,7 @@
     api.explore(loaded).states
     with api.audit_session(loaded, "run.jsonl") as run:   # every proposal is verified, then committed and recorded
         run.propose("assign(ana, compile)")               # or raises api.Refused
+    api.run_host(loaded, host, "other.jsonl")             # the whole loop, with a host of yours: its outcome
 
 `load` raises InputError (a wrong declaration) or UsageError (a wrong setting); `check` raises UsageError for a name that
 does not exist. Neither prints, and neither keeps anything between calls.
@@ -25,6 +26,7 @@ from icore_kernel.system import PropertyKind
 from icore_kernel.verdict import Assurance, ExitStatus, Finding, Report, Result, Run, Verdict
 
 if TYPE_CHECKING:
+    from icore_kernel.audit.hosted import run_host
     from icore_kernel.audit.session import Refused, Session
     from icore_kernel.audit.session import open_session as audit_session
 
@@ -45,19 +47,32 @@ def explore(loaded: Loaded, *, rules: Rules = NO_RULES, watchlist: Watchlist = N
     return _explore(loaded.system, watchlist, rules)
 
 
-_AUDIT = {"audit_session": "open_session", "Refused": "Refused", "Session": "Session"}
+_AUDIT = {
+    "audit_session": ("session", "open_session"),
+    "Refused": ("session", "Refused"),
+    "Session": ("session", "Session"),
+    "run_host": ("hosted", "run_host"),
+}
 
 
 def __getattr__(name: str) -> object:
     """The audit layer is imported when it is asked for: a check needs neither records nor its solver."""
     if name not in _AUDIT:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from icore_kernel.audit import session
+    from importlib import import_module
 
-    return getattr(session, _AUDIT[name])
+    module, own = _AUDIT[name]
+    found: object = getattr(import_module(f"icore_kernel.audit.{module}"), own)
+    return found
+
+
+def __dir__() -> list[str]:
+    """With what is imported when it is asked for."""
+    return sorted({*globals(), *_AUDIT})
 
 
 __all__ = [
     "Assurance", "CheckpointError", "ExitStatus", "Exploration", "Finding", "InputError", "Loaded", "Reduce", "Refused", "Report", "Result",
     "Rules", "Run", "Session", "UsageError", "Verdict", "Watchlist", "audit_session", "check", "explore", "load", "load_theory",
+    "run_host",
 ]  # fmt: skip

@@ -67,7 +67,7 @@ def _audit(path: Path, asked: Asked) -> int:
     from icore_kernel.audit.loop import Loop
     from icore_kernel.hosts.mistakes import HostError
     from icore_kernel.hosts.named import host_named
-    from icore_kernel.record.entry import RecordError
+    from icore_kernel.record.entry import RecordError, TakenRecord
     from icore_kernel.record.seal import read_key, seal
     from icore_kernel.record.store import open_store
 
@@ -81,7 +81,7 @@ def _audit(path: Path, asked: Asked) -> int:
         raise Wrong(str(wrong)) from wrong
     with store:
         if store.head()[0]:
-            raise Wrong(f"{store.name}: there is a record already; a run has a record of its own")
+            raise Wrong(str(TakenRecord(store.name)))
         auditor = answer(path, lambda: Auditor(loaded, store, inputs={name: _value(text) for name, text in asked.inputs.items()}))
         try:
             parameters = Parameters.of(

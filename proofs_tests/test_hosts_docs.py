@@ -18,6 +18,7 @@ from icore_kernel.audit.host import Candidate, Message, View
 from icore_kernel.hosts.http import payload
 from icore_kernel.hosts.scored import WEIGHTS
 from icore_kernel.hosts.scripted import read_lines
+from icore_kernel.record.verify import verify
 
 README = CHECKOUT / "icore_kernel" / "hosts" / "README.md"
 
@@ -56,6 +57,7 @@ def test_the_program_runs_and_its_host_is_short(tmp_path: Path, checkout: Path) 
     shutil.copytree(checkout / "examples", tmp_path / "examples")
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "Outcome.ACCEPT\n")
+    assert verify(tmp_path / "in_order.jsonl").exit_status == 0, "intact and sealed"
 
 
 @pytest.mark.parametrize("name", ["408, 425, 429 and 5xx", "1 MiB", "at most 30", "2,000 characters", "ICORE_HOST_KEY"])

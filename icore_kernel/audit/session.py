@@ -1,6 +1,6 @@
 """The audit layer for a framework that keeps its own loop: propose, get a receipt or the reasons of a refusal, go on.
 
-    with open_session("workflow.icore", record="run.jsonl") as run:
+    with api.audit_session("workflow.icore", "run.jsonl") as run:
         run.propose("finish(ana, unit)", agent="ana")
 
 Nothing is committed that the solver has not found legal, and everything that is proposed is in the record.
@@ -8,7 +8,7 @@ Nothing is committed that the solver has not found legal, and everything that is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,8 +18,10 @@ from icore_kernel.audit.diagnosis import Diagnostician, Diagnostics
 from icore_kernel.audit.frame import Outcome
 from icore_kernel.audit.host import Candidate, CodeOrName, Json, Step
 from icore_kernel.audit.judge import Violation
-from icore_kernel.load import Loaded, load
-from icore_kernel.record.entry import RecordError
+from icore_kernel.load import Loaded, UsageError, load
+from icore_kernel.near import near
+from icore_kernel.record.canonical import DEEPEST, CanonicalError, canonical
+from icore_kernel.record.entry import RecordError, TakenRecord
 from icore_kernel.record.seal import PrivateKey, seal
 from icore_kernel.record.store import Store, open_store
 
@@ -27,9 +29,9 @@ from icore_kernel.record.store import Store, open_store
 class Refused(Exception):
     """A proposal that breaks a clause: `violations` say which and why; the record has the refusal as entry `entry`."""
 
-    def __init__(self, update: str, violations: tuple[Violation, ...], entry: int) -> None:
+    def __init__(self, update: str, violations: tuple[Violation, ...], entry: int, hint: str = "") -> None:
         self.update, self.violations, self.entry = update, violations, entry
-        super().__init__(f"{update or 'this proposal'} is refused: {violations[0].said}")
+        super().__init__(f"{update or 'this proposal'} is refused: {violations[0].said}{hint}")
 
 
 class Session:
@@ -38,7 +40,7 @@ class Session:
     def __init__(self, loaded: Loaded, store: Store, *, request: str | None, inputs: Mapping[str, CodeOrName], key: PrivateKey | None,
                  decider: Decider | None = None) -> None:  # fmt: skip
         if store.head()[0]:
-            raise RecordError(f"{store.name}: there is a record already; a run has a record of its own")
+            raise TakenRecord(store.name)
         self.auditor = Auditor(loaded, store, inputs=inputs, decider=decider)
         self.store = store
         self._key = key
@@ -56,7 +58,13 @@ class Session:
         return self.auditor.labeller.named(self.auditor.state)
 
     def enabled(self, agent: str | None = None) -> tuple[Candidate, ...]:
-        """What would commit and change something, in the package's order; of one agent (or `monitor`, `environment`) where named."""
+        """What would commit and change something, in the package's order; of one agent (or `monitor`, `environment`) where named.
+
+        UsageError for an agent that is none.
+        """
+        known = (*self.auditor.tables.agents, "monitor", "environment", "nobody")
+        if agent is not None and agent not in known:
+            raise UsageError(f"{self.auditor.system.name} has no agent {agent!r}; {near(agent, known)}")
         numbers, _ = self.auditor.judge.enabled(self.auditor.state)
         found = (self.auditor.labeller.candidate(n, True) for n in numbers)
         return tuple(c for c in found if agent is None or c.actor == agent)
@@ -80,7 +88,8 @@ class Session:
     def propose(self, update: str, *, agent: str | None = None, outside: Mapping[str, Json] | None = None) -> Receipt:
         """Commit an occurrence by name. `agent` is who proposes it (by default the update's own actor); `outside` goes into the record.
 
-        Raises Refused with the clauses it breaks, Disagreement (nothing is committed) where solver and evaluation differ.
+        Raises Refused with the clauses it breaks, Disagreement (nothing is committed) where solver and evaluation differ, and
+        CanonicalError, a ValueError, for an `outside` that cannot stand in a record.
         """
         return self._propose(Step(update), agent, outside or {})
 
@@ -91,6 +100,7 @@ class Session:
     def _propose(self, step: Step, agent: str | None, outside: Mapping[str, Json]) -> Receipt:
         if self.outcome is not None:
             raise RecordError(f"{self.store.name}: the session is closed")
+        _recordable(outside)
         round, self._count = self._count, self._count + 1
         proposer = agent if agent is not None else self._actor(step)
         labelled = self.auditor.label(proposer, (step,))
@@ -98,7 +108,8 @@ class Session:
         if audit.violations:
             entry = self.auditor.refuse(audit, kind="refusal", round=round, agent=proposer, more={"line": 20}, outside=outside)
             self.auditor.raise_flag(entry, proposer, audit)
-            raise Refused(labelled[0].update, audit.violations, entry)
+            hint = "" if proposer else "; name who proposes it (agent=…)"
+            raise Refused(labelled[0].update, audit.violations, entry, hint)
         assert audit.after is not None
         try:
             (receipt,) = self.auditor.commit(audit, line=16, round=round, agent=proposer, phase="ordinary", outside=outside)
@@ -141,6 +152,26 @@ class Session:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         broken = Outcome.INTERNAL if isinstance(error, Disagreement) else Outcome.INTERRUPTED if error is not None else None
         self.close(broken)
+
+
+def _recordable(outside: Mapping[str, Json]) -> None:
+    """CanonicalError, before anything happens, for what cannot stand in a record: it says where in `outside`, and what can."""
+    try:
+        canonical(dict(outside))
+    except CanonicalError as wrong:
+        raise CanonicalError(next(_floats("outside", outside, 0), f"outside: {wrong}")) from wrong
+
+
+def _floats(place: str, value: object, depth: int) -> Iterator[str]:
+    match value:
+        case float():
+            yield f'{place}: a record has no floats; write "{value!r}"'
+        case Mapping() if depth < DEEPEST:
+            for key, item in value.items():
+                yield from _floats(f'{place}["{key}"]', item, depth + 1)
+        case list() | tuple() if depth < DEEPEST:
+            for index, item in enumerate(value):
+                yield from _floats(f"{place}[{index}]", item, depth + 1)
 
 
 def open_session(

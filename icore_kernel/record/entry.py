@@ -51,6 +51,13 @@ class BusyRecord(RecordError):
         super().__init__(f"{record}: another program is writing this record")
 
 
+class TakenRecord(RecordError):
+    """A record that has entries, where a run is to begin one."""
+
+    def __init__(self, record: str) -> None:
+        super().__init__(f"{record}: there is a record already; a run has a record of its own: choose another name, or delete it")
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """`body` is what was given or read; it is not copied, and whoever holds it must not change it."""
