@@ -172,6 +172,29 @@ def test_a_graph_that_merges_without_evidence_is_refused() -> None:
     assert (reached["merged"], outcome) == (False, "incomplete")
 
 
+@pytest.mark.parametrize("name", ["plain", "langgraph_graph"])
+def test_the_examples_leave_a_record_that_is_there(name: str, tmp_path: Path) -> None:
+    """An empty graph library stands in for LangGraph: the record is refused before any graph is built."""
+    (tmp_path / "langgraph").mkdir()
+    (tmp_path / "langgraph" / "__init__.py").write_text("", encoding="utf-8")
+    (tmp_path / "langgraph" / "graph.py").write_text("END = START = StateGraph = None\n", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    record = tmp_path / "change.jsonl"
+    with open_session(EMBEDDING.parent / "code_change.icore", record):
+        pass
+    done = subprocess.run(
+        [sys.executable, str(EMBEDDING / f"{name}.py"), str(record)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment,
+    )
+    said = f"{record}: there is a record already; a run has a record of its own: choose another name, or delete it\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+    assert verify(str(record)).exit_status == 0
+
+
 def test_without_langgraph_the_example_says_so(tmp_path: Path) -> None:
     """An empty module of its name hides one that is installed."""
     (tmp_path / "langgraph.py").write_text("", encoding="utf-8")

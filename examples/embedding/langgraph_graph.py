@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any, TypedDict
 
-from icore_kernel.audit.session import open_session
+from icore_kernel import api
 from icore_kernel.hosts.framework import Gate
+from icore_kernel.record.entry import RecordError
 
 try:
     from langgraph.graph import END, START, StateGraph
@@ -58,7 +59,7 @@ def graph(gate: Gate) -> Any:
 
 
 def audited_run(diff: str, record: str = "memory:") -> tuple[Change, str]:
-    with open_session(PACKAGE, record) as run:
+    with api.audit_session(PACKAGE, record) as run:
         gate = Gate(run)
         gate.propose("assign(ben, review)")
         gate.propose("assign(ci, tests)")
@@ -68,5 +69,8 @@ def audited_run(diff: str, record: str = "memory:") -> tuple[Change, str]:
 
 if __name__ == "__main__":
     record = sys.argv[1] if len(sys.argv) > 1 else "memory:"
-    reached, outcome = audited_run("+ return a + b", record)
+    try:
+        reached, outcome = audited_run("+ return a + b", record)
+    except RecordError as wrong:
+        sys.exit(str(wrong))
     print(f"the graph ends with merged = {reached['merged']}; the record shows: {outcome}")

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from icore_kernel.audit.session import open_session
+from icore_kernel import api
 from icore_kernel.hosts.framework import Gate
+from icore_kernel.record.entry import RecordError
 
 PACKAGE = Path(__file__).parents[1] / "code_change.icore"
 
@@ -40,7 +41,7 @@ def merge_when_good(diff: str, review: Callable[[str], bool], run_tests: Callabl
 
 
 def audited_run(diff: str, record: str = "memory:") -> tuple[str, str]:
-    with open_session(PACKAGE, record) as run:
+    with api.audit_session(PACKAGE, record) as run:
         gate = Gate(run)
         gate.propose("assign(ben, review)")
         gate.propose("assign(ci, tests)")
@@ -55,5 +56,8 @@ def audited_run(diff: str, record: str = "memory:") -> tuple[str, str]:
 
 if __name__ == "__main__":
     record = sys.argv[1] if len(sys.argv) > 1 else "memory:"
-    said, outcome = audited_run("+ return a + b", record)
+    try:
+        said, outcome = audited_run("+ return a + b", record)
+    except RecordError as wrong:
+        sys.exit(str(wrong))
     print(f"the workflow says: {said}; the record shows: {outcome}")

@@ -1,6 +1,6 @@
 """For a framework that keeps its own loop: its functions stay as they are, and what they do counts once it was committed.
 
-with open_session("workflow.icore", record="run.jsonl") as run:
+with api.audit_session("workflow.icore", "run.jsonl") as run:
     gate = Gate(run)
     review = gate.node(review, lambda good: "pass(ben, review)" if good else "refuse(ben, review)")
     …                                 # the framework runs, with the wrapped function in place of its own
