@@ -191,6 +191,8 @@ class Report:
     counts: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     mode: str = "audited"
+    first: str = ""
+    """Which violation to look at first, where others come from it: for a person."""
 
     @property
     def verdict(self) -> Verdict:

@@ -470,6 +470,22 @@ def test_accept_that_can_never_hold_is_explained_by_its_own_clauses(icore: Icore
     assert {reason["label"] for reason in results["fails"]["reasons"]} == {"A.6 Rej(2)", "A.6 Rej(4)"}
 
 
+def test_what_fails_through_an_illegal_step_is_told_to_wait_for_legality(icore: Icore, tmp_path: Path) -> None:
+    """The environment's illegal step happens: feasibility, soundness and a dead end are beyond it. What fails before it is not."""
+    broken = CHECKOUT / "examples" / "incident_response_broken.icore"
+    _, out, _ = icore("check", broken)
+    assert out.splitlines()[-3] == "fix legality first: the others pass through its illegal step, new_telemetry"
+    assert "fix legality" not in icore("check", broken, "--only", "legality")[1]
+    path = tmp_path / "more.icore"
+    path.write_text(f"{broken.read_text(encoding='utf-8')}\ninvariant never_closed: status(cause) != closed\n", encoding="utf-8")
+    said = icore("check", path, "--only", "never_closed", "--only", "soundness")[1].splitlines()[-3]
+    assert said == "fix legality first: soundness passes through its illegal step, new_telemetry"
+    assert "fix legality" not in icore("check", path, "--only", "never_closed")[1]
+    refused = CHECKOUT / "examples" / "code_change_broken.icore"  # an illegal step of an agent does not happen: nothing is beyond it
+    out = icore("check", refused)[1]
+    assert "violated: legality" in out and "violated: dead ends" in out and "fix legality" not in out
+
+
 REOPENED = """update reopen(w: Task) operation reopen by bo {
   when status(w) == accepted
   set status(w) := ready

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from icore_kernel.check.advice import legality_first
 from icore_kernel.check.answers import exhaustive
 from icore_kernel.check.findings import findings
 from icore_kernel.check.ongraph import OnGraph, asked
@@ -59,17 +60,19 @@ def check(
     notes = findings(system, exploration, places(loaded), graph.findings) if isinstance(mode, Audited) else ()
     if only:
         notes = tuple(note for note in notes if note.subject in only or note.kind == "no_start")
+    told = (*(_expected(r, system) for r in chosen), *(() if only or mode != Audited() else _unmet(results, system)))
     return Report(
         file=str(loaded.path),
         package=system.name,
         version=system.version,
-        results=(*(_expected(r, system) for r in chosen), *(() if only or mode != Audited() else _unmet(results, system))),
+        results=told,
         findings=notes,
         obligations=tuple(sections.obligations),
         space={**space_of(exploration), "reduction": said_of(reductions, exploration)},
         counts=dict(system.counts),
         seconds=perf_counter() - started,
         mode=_mode_text(unaudited),
+        first=legality_first(system, told) if mode == Audited() else "",
     )
 
 

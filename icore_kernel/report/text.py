@@ -55,6 +55,9 @@ def report_lines(report: Report, strict: bool = False, sought: bool = True, ever
             yield from _violated(result, next((name for run, name in printed if run == result.run), ""), every_pair)
             if result.run is not None:
                 printed.append((result.run, result.name))
+    if report.first:
+        yield line()
+        yield line(report.first)
     yield line()
     yield _last(report, strict)
 
