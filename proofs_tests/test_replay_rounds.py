@@ -70,6 +70,7 @@ def _ends_twice(run: Dicts) -> None:
     [
         (_one_round, "second ordinary step in round 0"),
         (_later, r"of round 2, after 1 of at most 12"),
+        (lambda run: first(run, "commit", phase="recovery").update(agent="bo"), "is told to"),
         (_waits, "second ordinary step in round 0"),
         (_twice("diagnosis"), "second diagnosis in round 0"),
         (_twice("refusal"), "second ordinary step"),

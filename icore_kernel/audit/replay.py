@@ -193,6 +193,8 @@ class Replay:
     def _commit(self, body: Mapping[str, Any]) -> None:
         auditor = self.auditor
         self._agree("is in the phase", body["phase"], PHASES.get(body["line"]))
+        if body["phase"] == "recovery":
+            self._agree("is told to", body["agent"], self.responsible)
         staffing = body["phase"] == "recovery" and self.diagnosis is not None and self.diagnosis.kind == ASSIGNMENT
         (step,) = auditor.label(body["agent"], (Step(body["update"]),), staffing)
         audit = auditor.audit((step,))
