@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -130,3 +131,25 @@ def test_a_session_whose_end_cannot_be_written_is_closed_and_has_no_outcome(tmp_
     assert run.outcome is None
     with open_store(record) as again:  # its lock was let go
         assert not again.sealed()
+
+
+def test_threads_that_propose_at_once_are_heard_one_after_the_other(tmp_path: Path) -> None:
+    record = tmp_path / "run.jsonl"
+    heard: list[str] = []
+    with api.audit_session(desk(tmp_path), record) as run:
+
+        def work(agent: str) -> None:
+            for job in ("left", "right") * 3:
+                try:
+                    run.propose(f"assign({agent}, {job})")
+                    heard.append(job)
+                except api.Refused:
+                    heard.append("refused")
+
+        threads = [Thread(target=work, args=(agent,)) for agent in ("ana", "bo") * 2]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert (len(heard), heard.count("refused")) == (24, 22)
+    assert verify(record, None, checks()).problems == ()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Self
 
@@ -46,6 +47,8 @@ class Session:
         self._key = key
         self._diagnostician = Diagnostician(self.auditor)
         self._count = 0
+        self._lock = Lock()
+        """Proposals of several threads are decided one after the other: neither the solver nor the state takes two at once."""
         self.outcome: Outcome | None = None
         """None until the session is closed."""
         settings = self.auditor.tables.settings
@@ -91,11 +94,13 @@ class Session:
         Raises Refused with the clauses it breaks, Disagreement (nothing is committed) where solver and evaluation differ, and
         CanonicalError, a ValueError, for an `outside` that cannot stand in a record.
         """
-        return self._propose(Step(update), agent, outside or {})
+        with self._lock:
+            return self._propose(Step(update), agent, outside or {})
 
     def change(self, changes: Mapping[str, CodeOrName], *, agent: str, outside: Mapping[str, Json] | None = None) -> Receipt:
         """Commit what a framework observed, as fields and their new values: the occurrence that leads exactly there is found."""
-        return self._propose(Step(None, dict(changes)), agent, outside or {})
+        with self._lock:
+            return self._propose(Step(None, dict(changes)), agent, outside or {})
 
     def _propose(self, step: Step, agent: str | None, outside: Mapping[str, Json]) -> Receipt:
         if self.outcome is not None:
