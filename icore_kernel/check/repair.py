@@ -55,7 +55,7 @@ def _issue(loaded: Loaded, schema: str, missing: list[Gap], before: State, after
         said.append(f"no certificate claims {name}: add it to the claims of {where}")
     unissued = [gap.certificate for gap in missing if gap.certificate]
     if unissued:
-        said.append(f"let {schema} issue the evidence that is missing: {', '.join(unissued)}, which no update issues")
+        said.append(f"let {schema} issue the evidence that is missing: {', '.join(unissued)}, which no update that can happen issues")
     return "; ".join(said) or f"let {schema} issue the evidence that is missing, or require in its guard what that evidence rests on"
 
 
