@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -90,11 +91,41 @@ NIGHTLY_FAMILIES = (
 )
 
 
+SAMPLED = (
+    "test_export.py::test_a_peer_finds_the_closed_form[",
+    "test_ground_meanings.py::test_scalar_and_vector_agree_on_every_term[",
+    "test_ground_meanings.py::test_the_solver_agrees_on_every_clause_and_on_terms_of_every_kind[",
+    "test_native.py::test_examples_are_explored_as_by_the_other_engines[",
+    "test_parse.py::test_endless_nesting_is_a_mistake_and_not_a_crash[",
+    "test_partial_order.py::test_examples_have_the_same_verdicts_under_every_reduction[",
+    "test_prove_engines.py::test_the_examples_are_answered_alike[",
+    "test_prove_engines.py::test_thirty_random_systems_are_answered_alike[",
+    "test_prove_proofs.py::test_nine_tenths_of_the_pairs_are_proved_and_every_fault_is_refused[",
+    "test_prove_seeded.py::test_proof_finds_it_too[",
+    "test_record_graphs.py::test_definition_2[",
+    "test_stable_cli.py::test_a_truncated_exploration_never_gives_a_verdict[",
+    "test_stable_cli.py::test_the_order_of_declarations_changes_no_verdict_and_no_count[",
+    "test_terms.py::test_terms_twenty_thousand_deep_are_built_read_printed_and_encoded[",
+    "test_theory_is_read.py::test_renamed_clauses_and_definitions_decide_the_same[",
+    "theorems/test_lemma_2.py::test_where_only_what_is_written_is_judged_the_state_before_must_be_feasible[",
+    "theorems/test_proposition_2.py::",
+    "theorems/test_proposition_5.py::test_what_is_lost_counts_nothing_in_every_state_of_the_theory[",
+    "theorems/test_theorem_3.py::test_packages[",
+)
+"""Families of which one test in three is run outside the nightly setting: always the same ones, chosen by their names."""
+
+
+def _left_out(nodeid: str) -> bool:
+    if nodeid.endswith(NIGHTLY_ONLY) or any(family in nodeid for family in NIGHTLY_FAMILIES):
+        return True
+    return any(family in nodeid for family in SAMPLED) and crc32(nodeid.rpartition("/")[2].encode()) % 3 != 0
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip the long ones outside the nightly setting."""
     if os.environ.get("ICORE_TESTS") == "nightly":
         return
     long = pytest.mark.skip(reason="long: in the nightly setting")
     for item in items:
-        if item.nodeid.endswith(NIGHTLY_ONLY) or any(family in item.nodeid for family in NIGHTLY_FAMILIES):
+        if _left_out(item.nodeid):
             item.add_marker(long)

@@ -378,6 +378,13 @@ def test_a_bound_on_memory_stops_and_is_named(engine: Engine) -> None:
 
 
 def test_what_would_be_taken_counts_before_it_is() -> None:
+    """In a process of its own: one that has given memory back may take it again without growing."""
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import test_checkpoint; test_checkpoint.what_would_be_taken()"
+    done = subprocess.run([sys.executable, "-c", program, str(Path(__file__).parent)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def what_would_be_taken() -> None:
     """A bound a little above what is in use now: merging the states of a search of 8**7 (16 MB and more at once) does not fit."""
     system = counters(7, 8)
     search(counters(5, 8), Rules(), length=2**17)
