@@ -149,6 +149,12 @@ def test_a_signature_that_is_none_is_wrong_and_no_error(key_file: Path, change: 
 # Keys
 
 
+def test_nobody_signs_with_the_digits_of_a_public_key(tmp_path: Path) -> None:
+    new_key(tmp_path / "team.key")
+    with pytest.raises(RecordError, match=r"team\.key\.pub: a public key; .*team\.key is the one that signs"):
+        read_key(tmp_path / "team.key.pub")
+
+
 def test_a_new_key_is_its_owners_alone_and_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "team.key"
     key = new_key(path)

@@ -120,6 +120,8 @@ def new_key(path: Path) -> PrivateKey:
 
 def read_key(path: Path) -> PrivateKey:
     """The private key in a file: PEM (PKCS 8, without a passphrase), or its 32 bytes as 64 hexadecimal digits."""
+    if path.suffix == ".pub":  # its digits would do for a private key, which everybody would know
+        raise RecordError(f"{path}: a public key; {path.with_suffix('')} is the one that signs")
     text = _text(path)
     try:
         from cryptography.exceptions import UnsupportedAlgorithm
