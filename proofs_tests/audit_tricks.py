@@ -17,7 +17,7 @@ obligations {
 relation serves(Job, Job) contributes coverage
 serves = hard -> spare
 
-certificate asked(w: Job)          { issuer environment  premises request  claims node(w), status(w) is ready  starts active when present(w) }
+certificate asked(w: Job)   { issuer environment  premises request  claims node(w), status(w) is ready  starts active when present(w) }
 certificate able(m: Agent, w: Job) {
   issuer environment
   premises request
@@ -69,7 +69,11 @@ update give(m: Agent, k: Agent, w: Job) operation reassign by m {
 fault exclude(m: Agent)   operation exclude by m   { when marker(hard) == none set marker(hard) := excluded }
 fault forget(m: Agent)    operation exclude by m   { when marker(hard) == none set marker(hard) := irrelevant }
 fault double(m: Agent)    operation exclude by m   { when marker(hard) == none set marker(hard) := duplicated }
-fault replace(m: Agent)   operation supersede by m { when marker(hard) == none and not present(spare) create spare set marker(hard) := superseded }
+fault replace(m: Agent)   operation supersede by m {
+  when marker(hard) == none and not present(spare)
+  create spare
+  set marker(hard) := superseded
+}
 fault rename(m: Agent)    operation supersede by m {
   when  marker(hard) == none and not present(spare)
   create spare
