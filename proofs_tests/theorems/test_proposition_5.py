@@ -192,6 +192,8 @@ HYPOTHESES = {
 def test_it_needs_each_hypothesis(dropped: str, size: int) -> None:
     recovery = Recovery(size)
     solver = z3.Solver()
+    if dropped == "the set is frozen":  # a share of a share: with weights left open that is no linear question, and may take for ever
+        solver.add(*(w == z3.Q(1, size) for w in recovery.w))
     solver.add(*recovery.frame(), recovery.audited(dropped), *recovery.commits(), recovery.becomes < recovery.was)
     assert solver.check() == z3.sat
     found = shown(recovery, solver.model())
