@@ -154,3 +154,18 @@ def test_one_solver_serves_many_sessions(tmp_path: Path) -> None:
         for step in STEPS:
             run.propose(step)
         assert run.close() is Outcome.ACCEPT
+
+
+def test_a_field_of_a_million_values_costs_what_is_met_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "wide.icore"
+    path.write_text(
+        'language 1\npackage Wide "1"\ninput c { v: 0..900000 = 0 }\nupdate up by environment { when c.v < 3 set c.v := c.v + 300000 }\n'
+    )
+    store = open_store("memory:")
+    run = Session(api.load(path), store, request=None, inputs={}, key=None)
+    assert run.propose("up").update == "up"
+    with pytest.raises(api.Refused, match=r"up is refused: when"):
+        run.propose("up")
+    decider = run.auditor.decider
+    assert isinstance(decider, CommitSolver)
+    assert decider.literals < 10

@@ -26,7 +26,7 @@ from icore_kernel.meaning.scalar import compile_terms
 from icore_kernel.record.canonical import canonical
 from icore_kernel.record.entry import Entry
 from icore_kernel.record.store import Store
-from icore_kernel.system import Clause, Ratio
+from icore_kernel.system import Clause, Field, Ratio
 from icore_kernel.version import VERSION
 
 if TYPE_CHECKING:
@@ -115,10 +115,7 @@ class Auditor:
             raise UsageError(f"this package cannot be audited: its initial state is not feasible: {said}; see icore check")
         self.flags: list[Flag] = []
         self.rules = sha256(f"{self.system.theory_digest} {self.system.package_digest}".encode()).hexdigest()
-        self._codes = [
-            [canonical(shown(f, code)) for code in range(f.domain.lo, f.domain.hi + 1)] for f in self.system.fields
-        ]  # fmt: skip
-        self._lows = [f.domain.lo for f in self.system.fields]
+        self._codes = [_Texts(field) for field in self.system.fields]
         self._digested: tuple[State, str] | None = None
         self._digest = self.digest(self.state)
 
@@ -126,7 +123,7 @@ class Auditor:
     def digest(self, state: State) -> str:
         """SHA-256 over the canonical JSON array of the state's values, in the order of the fields."""
         if self._digested is None or self._digested[0] != state:
-            parts = [codes[value - lo] for codes, lo, value in zip(self._codes, self._lows, state, strict=True)]
+            parts = [codes[value] for codes, value in zip(self._codes, state, strict=True)]
             self._digested = state, sha256(b"[" + b",".join(parts) + b"]").hexdigest()
         return self._digested[1]
 
@@ -314,6 +311,18 @@ class Auditor:
     def settle_flags(self, components: set[str]) -> None:
         """Flags whose components were established anew are settled."""
         self.flags = [flag for flag in self.flags if not components.intersection(flag.components)]
+
+
+class _Texts(dict[int, bytes]):
+    """code -> the canonical form of the field's value, made when it is first met."""
+
+    def __init__(self, field: Field) -> None:
+        super().__init__()
+        self._field = field
+
+    def __missing__(self, code: int) -> bytes:
+        found = self[code] = canonical(shown(self._field, code))
+        return found
 
 
 def _start(loaded: Loaded, labeller: Labeller, inputs: Mapping[str, CodeOrName]) -> State:

@@ -22,6 +22,7 @@ from icore_kernel.meaning.smt import Encoder, width_of
 from icore_kernel.prove.solver import variables_of
 from icore_kernel.system import Clause, System, Write
 from icore_kernel.terms.node import Term
+from icore_kernel.terms.table import Variable
 from icore_kernel.terms.term import TermBank
 
 EFFORT = 200_000_000
@@ -66,8 +67,8 @@ class CommitSolver:
         self._clauses: dict[tuple[Term, str], Any] = {}
         self._writes: dict[tuple[int, Term], Any] = {}
         self._keep: list[Any] = []
-        self._before: list[dict[int, int]] = []
-        self._after: list[dict[int, int]] = []
+        self._before: list[_Values] = []
+        self._after: list[_Values] = []
         self._kept_alive: list[Any] = []
         self._states()
         self._updates: dict[int, tuple[list[Switch], list[Switch]]] = {}
@@ -120,21 +121,28 @@ class CommitSolver:
     def _states(self) -> None:
         for suffix, table in (("", self._before), ("'", self._after)):
             self._solver.add(*self._encoder.domains(self._variables, suffix))
-            for variable in self._variables:
-                symbol = self._encoder.variable(variable, suffix)
-                if variable.boolean:
-                    values = {1: symbol, 0: z3.Not(symbol)}
-                else:
-                    values = {}
-                    for value in range(variable.lo, variable.hi + 1):
-                        values[value] = literal = z3.Bool(f"{variable.name}{suffix} is {value}", ctx=self._context)
-                        self._solver.add(z3.Implies(literal, symbol == value))
-                self._kept_alive.extend(values.values())
-                table.append({value: literal.ast.value for value, literal in values.items()})
+            table.extend(_Values(self, variable, suffix) for variable in self._variables)
         for variable in self._variables:
             kept = z3.Bool(f"{variable.name} is kept", ctx=self._context)
             self._solver.add(z3.Implies(kept, self._encoder.variable(variable, "'") == self._encoder.variable(variable)))
             self._keep.append(kept)
+
+    @property
+    def literals(self) -> int:
+        """How many values of fields have been met, before and after."""
+        return len(self._kept_alive)
+
+    def literal(self, variable: Variable, suffix: str, value: int) -> int:
+        """The address of the literal that, assumed, gives a variable a value: made when the value is first met."""
+        symbol = self._encoder.variable(variable, suffix)
+        if variable.boolean:
+            made = symbol if value else z3.Not(symbol)
+        else:
+            made = z3.Bool(f"{variable.name}{suffix} is {value}", ctx=self._context)
+            self._solver.add(z3.Implies(made, symbol == value))
+        self._kept_alive.append(made)
+        address: int = made.ast.value
+        return address
 
     def _switches(self, asked: Iterable[Failing], suffix: str = "") -> list[Switch]:
         return [Switch(self._clause(f.clause.formula, suffix).ast.value, f) for f in asked]
@@ -177,6 +185,19 @@ class CommitSolver:
             known = self._writes[write.field.index, write.value] = z3.Bool(f"write {len(self._writes)}", ctx=self._context)
             self._solver.add(z3.Implies(known, symbol == value))
         return known
+
+
+class _Values(dict[int, int]):
+    """value -> the address of its literal, of one field of one copy of the state."""
+
+    def __init__(self, solver: CommitSolver, variable: Variable, suffix: str) -> None:
+        super().__init__()
+        self._of = solver, variable, suffix
+
+    def __missing__(self, value: int) -> int:
+        solver, variable, suffix = self._of
+        found = self[value] = solver.literal(variable, suffix, value)
+        return found
 
 
 def _since(started: float) -> int:
