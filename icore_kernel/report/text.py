@@ -129,7 +129,7 @@ def _violated(result: Result, same: str = "", every_pair: bool = False) -> Itera
     yield line(Piece(f"violated: {result.name}", Part.BAD), where)
     if result.run is not None:
         yield line()
-        yield from [line(f"  the same run as for `{same}`")] if same and result.run.steps else run_lines(result.run)
+        yield from [line(f"  the same run as for `{same}`")] if same and result.run.steps else run_lines(result.run, run_name(result))
     if result.fork is not None:
         yield line()
         yield from fork_lines(result.fork)
@@ -142,6 +142,11 @@ def _violated(result: Result, same: str = "", every_pair: bool = False) -> Itera
     if result.repair:
         yield line()
         yield line("  repair  ", result.repair)
+
+
+def run_name(result: Result) -> str:
+    """A run that the solver found leads to the state it asked about: there may be a shorter one to another."""
+    return "a run" if result.engine == "Z3" else "the shortest run"
 
 
 def run_lines(run: Run, what: str = "the shortest run") -> Iterator[Line]:
