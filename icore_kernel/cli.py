@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from icore_kernel.cli_runs import COMMANDS
+from icore_kernel.cli_runs import COMMANDS, named_values
 from icore_kernel.version import VERSION
 
 if TYPE_CHECKING:
@@ -73,18 +73,6 @@ def cli() -> None:
     """
 
 
-def _settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    settings: dict[str, str] = {}
-    for text in values:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE")
-        if name in settings:
-            raise click.BadParameter(f"{name} is set twice")
-        settings[name] = value
-    return settings
-
-
 def _faults(ctx: click.Context, param: click.Parameter, value: str | None) -> bool | tuple[str, ...]:
     if value is None or value == _EVERY_FAULT:
         return value is not None
@@ -112,7 +100,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 
 
 _path = click.Path(path_type=Path)
-_set = click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, callback=_settings, help="Set a parameter of the package.")
+_set = click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, callback=named_values, help="Set a parameter of the package.")
 _theory = click.option("--theory", metavar="DIR", type=_path, help="Read the theory from this folder.")
 _format = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="What to print.")
 _max_states = click.option("--max-states", metavar="N", type=click.IntRange(min=1), help="Stop after N states: unknown.")

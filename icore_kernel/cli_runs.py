@@ -32,14 +32,15 @@ def _unicode(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     return value
 
 
-def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+def named_values(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """`NAME=VALUE` options, by name."""
     found: dict[str, str] = {}
     for text in values:
         name, equals, value = text.partition("=")
         if not (name and equals and value):
             raise click.BadParameter(f"{text!r} is not NAME=VALUE")
         if name in found:
-            raise click.BadParameter(f"{name} is given twice")
+            raise click.BadParameter(f"{name} is set twice")
         found[name] = value
     return found
 
@@ -60,8 +61,10 @@ _format = click.option("--format", "form", type=click.Choice(["text", "json"]), 
 @click.option("--model", metavar="NAME", help="The model that an http host asks.")
 @click.option("--record", metavar="RECORD", help="Keep the run: NAME.jsonl, NAME.db, or postgresql://…?record=NAME.")
 @click.option("--request", metavar="TEXT", callback=_unicode, help="The initial request, for the record.")
-@click.option("--input", "inputs", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="The value of a field that starts anywhere.")
-@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="Set a parameter of the package.")
+@click.option(
+    "--input", "inputs", metavar="NAME=VALUE", multiple=True, callback=named_values, help="The value of a field that starts anywhere."
+)
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, callback=named_values, help="Set a parameter of the package.")
 @click.option("--threshold", metavar="TAU", callback=_ratio, help="Intervene where quality is below TAU (else the package's, or 0).")
 @click.option(
     "--patience", metavar="H", type=click.IntRange(min=1), help="Intervene after H rounds without progress (else the package's, or 3)."

@@ -77,9 +77,9 @@ def _reachable(name: str) -> frozenset[State]:
 
 def _check_visited(name: str, seeds: range) -> None:
     known = _reachable(name)
-    for seed in seeds:
-        for _, state in _states(_run(name, seed, Fraction(1, 3))):
-            assert state in known
+    visited = [state for seed in seeds for _, state in _states(_run(name, seed, Fraction(1, 3)))]
+    assert len(visited) > len(seeds)
+    assert known.issuperset(visited)
 
 
 @pytest.mark.parametrize("name", ["code_change", "literature_answer"])

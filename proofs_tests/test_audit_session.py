@@ -169,3 +169,20 @@ def test_a_field_of_a_million_values_costs_what_is_met_of_it(tmp_path: Path) -> 
     decider = run.auditor.decider
     assert isinstance(decider, CommitSolver)
     assert decider.literals < 10
+
+
+def test_an_initial_state_that_was_not_looked_for_to_the_end_is_not_called_absent(tmp_path: Path) -> None:
+    path = tmp_path / "far.icore"
+    update = "update back by environment { when a.x == 999 set a.x := 0 }"
+    path.write_text(
+        f'language 1\npackage Far "1"\ninput a {{ x: 0..999 }}\ninput b {{ y: 0..999 }}\ninitially a.x == 999 and b.y == 999\n{update}\n'
+        "invariant read: b.y <= 999\nupdate down by environment { when b.y == 999 set b.y := 0 }\n",
+        encoding="utf-8",
+    )
+    loaded = api.load(path)
+    with pytest.raises(api.UsageError, match="none of the first 100,000 states with these inputs is initial: give more of them"):
+        api.audit_session(loaded)
+    with api.audit_session(loaded, inputs={"a.x": 999}) as run:
+        assert run.state == {"a.x": 999, "b.y": 999}
+    with pytest.raises(api.UsageError, match="has no initial state with these inputs"):
+        api.audit_session(loaded, inputs={"a.x": 3})

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 from itertools import islice, product
+from math import prod
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -350,6 +351,9 @@ def _start(loaded: Loaded, labeller: Labeller, inputs: Mapping[str, CodeOrName])
     for state in islice(product(*domains), MOST_STARTS):
         if holds(state)[0]:
             return state
+    if prod(map(len, domains)) > MOST_STARTS:
+        said = f"none of the first {MOST_STARTS:,} states with these inputs is initial: give more of them with --input"
+        raise UsageError(f"{loaded.system.name}: {said}")
     raise UsageError(f"{loaded.system.name} has no initial state with these inputs")
 
 

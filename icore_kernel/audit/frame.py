@@ -82,6 +82,8 @@ class Frame:
     next: State = ()
     """X+"""
     q: Diagnostics | None = None
+    triggers: tuple[str, ...] = ()
+    """The conditions of line 26 that hold."""
     diagnosis: Diagnosis | None = None
     """F"""
     x_minus: State = ()

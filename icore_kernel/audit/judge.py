@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from icore_dsl.syntax import Span
-from icore_kernel.check.reasons import reasons_of
+from icore_kernel.check.reasons import reasons_of, work_changed
 from icore_kernel.explore.judge import own_clause, roles
 from icore_kernel.explore.model import Audited, Failing, Phase, State
 from icore_kernel.explore.scalar_search import Feasibility, Move
@@ -33,10 +33,6 @@ class Violation:
         """In one line: `A.4(2) status(unit): needs done(unit) == active`."""
         where = f" {self.instance}" if self.instance else ""
         return f"{self.clause}{where}: {f'needs {self.needs}' if self.needs else self.text}"
-
-
-WORK = frozenset({"present", "status", "assignee", "marker", "signature", "relation", "reported"})
-"""Kinds of fields that say what work there is and how it stands."""
 
 
 class _Move:
@@ -133,11 +129,7 @@ class Judge:
     def explain(self, failing: Failing, before: State, after: State | None) -> tuple[Violation, ...]:
         """One violation a failing instance of the clause, at most three."""
         state = after if failing.phase in {Phase.AFTER, Phase.FEASIBILITY} and after is not None else before
-        # The work that was changed was meant to be changed: what is missing is evidence.
-        meant = 0
-        for field, old, new in zip(self.system.fields, before, state, strict=True):
-            if old != new and field.kind in WORK:
-                meant |= 1 << field.index
+        meant = work_changed(self.system, before, state)
         return tuple(
             Violation(reason.label, reason.instance, reason.text, reason.values, failing.clause.spans, reason.nearest)
             for reason in reasons_of(self.system, failing.clause, state, meant)

@@ -8,8 +8,9 @@ from difflib import get_close_matches
 
 from icore_kernel.audit.facts import Facts
 from icore_kernel.audit.host import Candidate, CodeOrName, Json, Step
-from icore_kernel.audit.judge import WORK, Judge, Violation
+from icore_kernel.audit.judge import Judge, Violation
 from icore_kernel.audit.tables import Tables
+from icore_kernel.check.reasons import WORK
 from icore_kernel.explore.model import State
 from icore_kernel.system import DomainKind, Field, Kind, System
 from icore_kernel.terms.node import Term

@@ -264,14 +264,15 @@ class Loop:
     # ---- lines 26 to 40: intervention --------------------------------------------------------------------------------------
     @line(26)
     def intervenes(self) -> bool:
-        return bool(self._triggers())
+        self.frame.triggers = self._triggers()
+        return bool(self.frame.triggers)
 
     @line(27)
     def diagnose(self) -> None:
         f = self.frame
         f.x_minus = f.x
-        found = self.diagnostician.diagnostics(f.x_minus)
-        diagnosis = self.diagnostician.diagnose(self._triggers(), found, self.views.messages)
+        found = self.diagnostician.diagnostics(f.x_minus) if f.q is None else f.q
+        diagnosis = self.diagnostician.diagnose(f.triggers, found, self.views.messages)
         f.matched = self.diagnostician.matched(diagnosis, f.x_minus)
         f.diagnosis = replace(diagnosis, matched=f.matched)
 

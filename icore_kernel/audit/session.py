@@ -9,6 +9,7 @@ Nothing is committed that the solver has not found legal, and everything that is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -45,7 +46,6 @@ class Session:
         self.auditor = Auditor(loaded, store, inputs=inputs, decider=decider)
         self.store = store
         self._key = key
-        self._diagnostician = Diagnostician(self.auditor)
         self._count = 0
         self._lock = Lock()
         """Proposals of several threads are decided one after the other: neither the solver nor the state takes two at once."""
@@ -76,6 +76,10 @@ class Session:
     def diagnostics(self) -> Diagnostics:
         """snd, astab and cq of the state, and the work that falls short."""
         return self._diagnostician.diagnostics(self.auditor.state)
+
+    @cached_property
+    def _diagnostician(self) -> Diagnostician:
+        return Diagnostician(self.auditor)
 
     @property
     def accepted(self) -> bool:
