@@ -20,7 +20,9 @@ from icore_kernel.report.layout import Line, Part, Piece, line, number, plain
 from icore_kernel.verdict import ExitStatus
 
 if TYPE_CHECKING:
+    from icore_kernel.audit.auditor import Auditor
     from icore_kernel.audit.frame import Outcome
+    from icore_kernel.audit.host import Host
     from icore_kernel.audit.loop import Loop
     from icore_kernel.record.entry import Entry
 
@@ -62,13 +64,12 @@ def audit_file(path: Path, asked: Asked) -> int:
 
 def _audit(path: Path, asked: Asked) -> int:
     from icore_kernel import api
-    from icore_kernel.audit.auditor import Auditor
-    from icore_kernel.audit.frame import Parameters
-    from icore_kernel.audit.loop import Loop
+    from icore_kernel.audit.hosted import run_on
     from icore_kernel.hosts.mistakes import HostError
     from icore_kernel.hosts.named import host_named
-    from icore_kernel.record.entry import RecordError, TakenRecord
-    from icore_kernel.record.seal import read_key, seal
+    from icore_kernel.hosts.repairing import RepairHost
+    from icore_kernel.record.entry import RecordError
+    from icore_kernel.record.seal import read_key
     from icore_kernel.record.store import open_store
 
     started = monotonic()
@@ -79,26 +80,19 @@ def _audit(path: Path, asked: Asked) -> int:
         store = open_store(asked.record or "memory:", durable=asked.durable)
     except (HostError, RecordError) as wrong:
         raise Wrong(str(wrong)) from wrong
-    with store:
-        if store.head()[0]:
-            raise Wrong(str(TakenRecord(store.name)))
-        auditor = answer(path, lambda: Auditor(loaded, store, inputs={name: _value(text) for name, text in asked.inputs.items()}))
-        try:
-            parameters = Parameters.of(
-                auditor.tables.settings, threshold=asked.threshold, patience=asked.patience, budget=asked.budget
-            )  # fmt: skip
-        except ValueError as wrong:
-            raise Wrong(str(wrong)) from wrong
-        if asked.repair:
-            from icore_kernel.hosts.repairing import RepairHost
+    inputs = {name: _value(text) for name, text in asked.inputs.items()}
 
-            host = RepairHost(host, auditor)
-        loop = Loop(auditor, host, parameters, asked.request)
+    def host_of(auditor: Auditor) -> Host:
+        return RepairHost(host, auditor) if asked.repair else host
+
+    with store:
         try:
-            outcome = loop.run()
-            seal(store, key)
-        except RecordError as wrong:
-            raise Wrong(str(wrong)) from wrong
+            loop, outcome = run_on(
+                store, loaded, host_of, request=asked.request, inputs=inputs, threshold=asked.threshold, patience=asked.patience,
+                budget=asked.budget, key=key,
+            )  # fmt: skip
+        except (api.UsageError, RecordError) as wrong:
+            raise Wrong(f"{path}: {wrong}" if isinstance(wrong, api.UsageError) else str(wrong)) from wrong
         entries = list(store.entries())
         if asked.as_json:
             from icore_kernel.report.json import dump

@@ -13,6 +13,7 @@ from icore_kernel.audit.host import Candidate, Choice, Diagnosis, Proposal, View
 from icore_kernel.audit.label import Labelled
 from icore_kernel.audit.tables import Settings
 from icore_kernel.explore.model import State
+from icore_kernel.load import UsageError
 from icore_kernel.record.canonical import LARGEST
 
 
@@ -26,6 +27,10 @@ class Outcome(Enum):
     INCOMPLETE = "incomplete"
     INTERNAL = "internal"
     INTERRUPTED = "interrupted"
+
+
+class WrongParameter(UsageError, ValueError):
+    """A number that line 0 cannot be given."""
 
 
 PATIENCE, BUDGET = 3, 100
@@ -42,16 +47,16 @@ class Parameters:
 
     @staticmethod
     def of(settings: Settings, *, threshold: Fraction | None = None, patience: int | None = None, budget: int | None = None) -> Parameters:
-        """The caller's, else the package's, else tau = 0, H = 3, B = 100. ValueError for a number that makes no sense."""
+        """The caller's, else the package's, else tau = 0, H = 3, B = 100. WrongParameter for a number that makes no sense."""
         tau = threshold if threshold is not None else settings.threshold if settings.threshold is not None else Fraction(0)
         most = patience if patience is not None else settings.patience if settings.patience is not None else PATIENCE
         rounds = budget if budget is not None else settings.budget if settings.budget is not None else BUDGET
         if not 0 <= tau <= 1:
-            raise ValueError(f"the quality threshold lies between 0 and 1, not {tau}")
+            raise WrongParameter(f"the quality threshold lies between 0 and 1, not {tau}")
         if most < 1 or rounds < 0:
-            raise ValueError("patience is at least 1, and the budget at least 0")
+            raise WrongParameter("patience is at least 1, and the budget at least 0")
         if max(most, rounds) > LARGEST:
-            raise ValueError(f"patience and budget are at most {LARGEST:,}")
+            raise WrongParameter(f"patience and budget are at most {LARGEST:,}")
         return Parameters(tau, most, rounds)
 
 

@@ -6,7 +6,7 @@ api.run_host("workflow.icore", MyHost(), "run.jsonl")     # Outcome.ACCEPT …
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from icore_kernel.audit.host import CodeOrName, Host
 from icore_kernel.audit.loop import Loop
 from icore_kernel.load import Loaded, load
 from icore_kernel.record.entry import RecordError, TakenRecord
-from icore_kernel.record.seal import read_key, seal
-from icore_kernel.record.store import open_store
+from icore_kernel.record.seal import PrivateKey, read_key, seal
+from icore_kernel.record.store import Store, open_store
 
 
 def run_host(
@@ -45,17 +45,37 @@ def run_host(
     loaded = package if isinstance(package, Loaded) else load(package, settings=settings)
     key = None if sign_key is None else read_key(Path(sign_key))
     with open_store(record, durable=durable) as store:
-        if store.head()[0]:
-            raise TakenRecord(store.name)
-        auditor = Auditor(loaded, store, inputs=inputs or {})
-        parameters = Parameters.of(auditor.tables.settings, threshold=threshold, patience=patience, budget=budget)
-        try:
-            outcome = Loop(auditor, host, parameters, request).run()
-        except RecordError:
-            raise  # what could not be written cannot be sealed
-        except BaseException:
-            if store.head()[0]:
-                seal(store, key)
-            raise
-        seal(store, key)
+        _, outcome = run_on(
+            store, loaded, lambda _: host, request=request, inputs=inputs, threshold=threshold, patience=patience, budget=budget, key=key
+        )
         return outcome
+
+
+def run_on(
+    store: Store,
+    loaded: Loaded,
+    host_of: Callable[[Auditor], Host],
+    *,
+    request: str | None = None,
+    inputs: Mapping[str, CodeOrName] | None = None,
+    threshold: Fraction | None = None,
+    patience: int | None = None,
+    budget: int | None = None,
+    key: PrivateKey | None = None,
+) -> tuple[Loop, Outcome]:
+    """The same on an open store, which stays open, with a host that may be made for the auditor; the loop as the run left it."""
+    if store.head()[0]:
+        raise TakenRecord(store.name)
+    auditor = Auditor(loaded, store, inputs=inputs or {})
+    parameters = Parameters.of(auditor.tables.settings, threshold=threshold, patience=patience, budget=budget)
+    loop = Loop(auditor, host_of(auditor), parameters, request)
+    try:
+        outcome = loop.run()
+    except RecordError:
+        raise  # what could not be written cannot be sealed
+    except BaseException:
+        if store.head()[0]:
+            seal(store, key)
+        raise
+    seal(store, key)
+    return loop, outcome
