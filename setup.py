@@ -5,7 +5,7 @@ import sys
 from setuptools import Extension, find_packages, setup
 
 SOURCES = (
-    "forks", "graph", "judging", "looking", "module", "module_found", "module_graph",
+    "forks", "graph", "judging", "looking", "module", "module_after", "module_found", "module_graph",
     "module_kept", "module_tables", "plain", "plain_threads", "planes", "reach", "search", "steps",
     "store",
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from random import Random
@@ -23,7 +24,7 @@ from icore_kernel.explore.layout import lay_out
 from icore_kernel.explore.model import LEGALITY, Audited, Exploration, Mode, Progress, Rules, Unaudited, Watchlist, trace
 from icore_kernel.explore.search import Engine, explore, has_kernel
 from icore_kernel.meaning.scalar import evaluate
-from icore_kernel.system import Clause, Domain, DomainKind, Field, Kind, System
+from icore_kernel.system import Clause, Domain, DomainKind, Field, Kind, System, Write
 from icore_kernel.terms.table import Op, Sort
 from icore_kernel.terms.term import Term, TermBank
 
@@ -302,6 +303,19 @@ def test_a_small_search_loads_no_kernel() -> None:
 # ---- circuits -----------------------------------------------------------------------------------------------------
 
 
+# Fields of more than 2**63 values have no layout: the block searches refuse them before there is a circuit.
+WIDE = sum(1 << v.index for v in VARIABLES if v.hi - v.lo >= 2**63)
+FIELDS = [
+    Field(v.name, Domain(DomainKind.BOOL if v.boolean else DomainKind.INT, v.lo, v.lo if WIDE >> v.index & 1 else v.hi), v.index)
+    for v in VARIABLES
+]
+LAYOUT = lay_out(FIELDS)
+
+
+def packed(state: Sequence[int]) -> tuple[int, ...]:
+    return LAYOUT.pack([VARIABLES[i].lo if WIDE >> i & 1 else value for i, value in enumerate(state)])
+
+
 def simulate(circuit: Circuit, words: tuple[int, ...]) -> list[int]:
     """The value of every node in one packed state; node 0 is false."""
     values = [0]
@@ -328,26 +342,50 @@ def value_of(blaster: Blaster, term: Term, values: list[int]) -> int:
 @pytest.mark.parametrize("simplify", [True, False])
 def test_circuits_have_the_values_of_the_scalar_meaning(simplify: bool) -> None:
     bank, other = TermBank(simplify=False), TermBank()
-    # Fields of more than 2**63 values have no layout: the block searches refuse them before there is a circuit.
-    wide = sum(1 << v.index for v in VARIABLES if v.hi - v.lo >= 2**63)
-    kinds = [(v, DomainKind.BOOL if v.boolean else DomainKind.INT) for v in VARIABLES]
-    layout = lay_out([Field(v.name, Domain(kind, v.lo, v.lo if wide >> v.index & 1 else v.hi), v.index) for v, kind in kinds])
     met: Counter[Op] = Counter()
     for case in cases(7, 4000, bank):
-        if case.term.reads & wide:
+        if case.term.reads & WIDE:
             continue
         term = rebuilt(other, case.term) if simplify else case.term
         circuit = Circuit()
-        blaster = Blaster(circuit, layout)
+        blaster = Blaster(circuit, LAYOUT)
         try:
             blaster.literal(term) if term.sort is Sort.BOOL else blaster.number(term)
         except Unsupported:
             continue
         for state in case.states:
-            packed = layout.pack([VARIABLES[i].lo if wide >> i & 1 else value for i, value in enumerate(state)])
-            assert value_of(blaster, term, simulate(circuit, packed)) == evaluate(case.term, state)
+            assert value_of(blaster, term, simulate(circuit, packed(state))) == evaluate(case.term, state)
         met[case.term.op] += 1
     assert all(met[op] >= 20 for op in ROOTS), met
+
+
+def test_circuits_of_what_holds_after_writes_have_the_values_of_the_scalar_meaning() -> None:
+    bank, random = TermBank(), Random(3)
+    p, q, _, status, owner, level, *_ = (bank.variable(v.name, v.index, v.lo, v.hi, v.boolean) for v in VARIABLES)
+    # All at once: p and q change places, and `level` is set by the status before.
+    values = {p: q, q: p, status: bank.add(owner, bank.integer(1)), owner: bank.integer(2), level: bank.sub(status, bank.integer(5))}
+    met: Counter[str] = Counter()
+    for case in cases(8, 3000, TermBank(simplify=False)):
+        if case.term.reads & WIDE:
+            continue
+        written = [field for field in values if random.random() < 0.6]
+        writes = [Write(FIELDS[field.variable.index], values[field]) for field in written]
+        circuit = Circuit()
+        before = Blaster(circuit, LAYOUT)
+        then = before.after(writes)
+        try:
+            then.literal(case.term) if case.term.sort is Sort.BOOL else then.number(case.term)
+        except Unsupported:
+            continue
+        for state in case.states:
+            after = list(state)
+            for field in written:
+                after[field.variable.index] = int(evaluate(values[field], state))
+            expected = evaluate(case.term, after)
+            assert value_of(then, case.term, simulate(circuit, packed(state))) == expected
+            met["changed"] += expected != evaluate(case.term, state)
+            met["untouched"] += not any(case.term.reads >> field.variable.index & 1 for field in written)
+    assert met["changed"] > 500 and met["untouched"] > 20, met
 
 
 def test_a_circuit_folds_what_is_known() -> None:

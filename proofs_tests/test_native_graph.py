@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from random import Random
+from typing import NamedTuple
 
 import pytest
 from systems_by_hand import Draft, counters
@@ -34,26 +36,65 @@ def random_graph(random: Random) -> StepGraph:
     return StepGraph(start, update, target)
 
 
+def rising_graph(random: Random) -> StepGraph:
+    """Every step goes to a later state."""
+    states = random.randint(0, 40)
+    start, update, target = array("q", [0]), array("i"), array("i")
+    for state in range(states):
+        for _ in range(random.choice((0, 1, 2, 5)) if state + 1 < states else 0):
+            update.append(random.randrange(7))
+            target.append(random.randint(state + 1, min(states - 1, state + 9)))
+        start.append(len(target))
+    return StepGraph(start, update, target)
+
+
+class Tables(NamedTuple):
+    """What `condense` fills, by component."""
+
+    component: Sequence[int]
+    size: Sequence[int]
+    bottom: Sequence[int]
+    one_bottom: Sequence[int]
+    one_class: Sequence[int]
+    longest: Sequence[int]
+
+    def by_state(self) -> list[tuple[int, ...]]:
+        """The same whatever the components are numbered; a bottom by its first state."""
+        first: dict[int, int] = {}
+        for state, c in enumerate(self.component):
+            first.setdefault(c, state)
+        bottoms = [self.one_bottom[c] if self.one_bottom[c] < 0 else first[self.one_bottom[c]] for c in self.component]
+        return [
+            (self.size[c], bool(self.bottom[c]), bottom, self.one_class[c], self.longest[c])
+            for c, bottom in zip(self.component, bottoms, strict=True)
+        ]
+
+
 def test_components_and_the_pass_upwards_are_those_of_plain_python() -> None:
-    several = 0
-    for seed in range(300):
+    several = rising = 0
+    for seed in range(400):
         random = Random(seed)
-        graph = random_graph(random)
+        graph = random_graph(random) if seed % 4 else rising_graph(random)
         quotient = productive(graph, (0,) if len(graph.start) > 1 else ())
         rows = [array(kind, list(row)) for kind, row in zip("qi", (quotient.start, quotient.target), strict=True)]
         states = quotient.states
         component = array("i", bytes(4 * states))
         count = _kernel.components(*rows, component)
         expected, sizes = plain.components(*rows)
-        assert (list(component), count) == (list(expected), len(sizes))
+        assert count == len(sizes)
+        if all(t > s for s in range(states) for t in quotient.target[quotient.start[s] : quotient.start[s + 1]]):
+            assert list(component) == list(range(states - 1, -1, -1))
+            rising += states > 2 and len(quotient.target) > states
+        else:
+            assert list(component) == list(expected)
         classes = None if seed % 2 else array("i", [random.randrange(3) for _ in range(states)])
         out = [array(kind, bytes(width * count)) for kind, width in (("i", 4), ("b", 1), ("i", 4), ("i", 4), ("q", 8))]
         _kernel.condense(*rows, component, count, classes, *out)
         wanted = plain.condense(quotient, classes)
-        found = [list(row) for row in out]
-        assert found == [list(row) for row in (wanted.size, wanted.bottom, wanted.one_bottom, wanted.one_class, wanted.longest)]
-        several += count > 1 and max(sizes) > 1
-    assert several > 60
+        tables = wanted.size, wanted.bottom, wanted.one_bottom, wanted.one_class, wanted.longest
+        assert Tables(component, *out).by_state() == Tables(wanted.component, *tables).by_state()
+        several += count > 1 and max(sizes, default=0) > 1
+    assert several > 60 and rising > 60
 
 
 def test_stutters_are_left_out_and_rows_are_turned_round() -> None:
@@ -174,3 +215,46 @@ def test_a_search_that_is_not_complete_does_nothing() -> None:
         _kernel.state(search, 0)
     with pytest.raises(ValueError):
         _kernel.advance(object(), 1, 1)
+
+
+def test_the_walk_after_final_states_refuses_what_is_not_there() -> None:
+    rules = Rules()
+    search = NativeSearch(counters(2, 3), Watchlist(), rules, Audited(), Clock(rules))
+    found = search.run()
+    assert found.states == 9
+    marked, came = bytearray(9), array("I", b"\xff" * 36)
+    for waiting, begin, end, marks in (
+        (b"\x09\0\0\0", 0, 9, 9),
+        (b"\0\0\0", 0, 9, 9),
+        (b"", 0, 10, 9),
+        (b"", 5, 4, 9),
+        (b"", -1, 4, 9),
+        (b"", 0, 9, 8),
+    ):
+        with pytest.raises(ValueError, match="no such states"):
+            _kernel.finals(search.search, waiting, begin, end, bytearray(marks))
+    updates = len(search.system.updates)
+    for numbers, touching, marks, origins in (
+        (b"\x09\0\0\0", updates, 9, 9), (b"\0\0\0", updates, 9, 9), (b"\0\0\0\0", updates - 1, 9, 9), (b"\0\0\0\0", updates, 8, 9),
+        (b"\0\0\0\0", updates, 9, 8), (bytes(4 * _kernel.BLOCK + 4), updates, 9, 9),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="numbers of existing states"):
+            _kernel.after(search.search, numbers, bytes(touching), bytearray(marks), array("I", bytes(4 * origins)))
+    # From the initial state both counters move; nobody waits twice.
+    arrived, broken = _kernel.after(search.search, b"\0\0\0\0", bytes(updates), marked, came)
+    assert (list(memoryview(arrived).cast("I")), broken) == ([1, 2], None)
+    assert _kernel.after(search.search, b"\0\0\0\0", bytes(updates), marked, came) == (b"", None)
+
+
+def test_ends_are_told_apart_as_by_plain_python() -> None:
+    met = 0
+    for seed in range(100):
+        random = Random(seed)
+        graph = random_graph(random)
+        states = len(graph.start) - 1
+        goals = [bytearray(random.random() < 0.4 for _ in range(states)) for _ in range(3)]
+        forms = [s for s in range(states) if graph.start[s] == graph.start[s + 1]]
+        first = [next((place for place, goal in enumerate(goals) if goal[form]), 3) for form in forms]
+        assert passes.ends(graph.start, goals) == tuple(first.count(place) for place in range(4))
+        met += len(set(first)) == 4
+    assert met > 10

@@ -19,12 +19,11 @@ def settlement(whole: Whole, plan: Plan, prop: Property) -> Result:
     system = whole.system
     ends = (plan.accept, plan.reject, plan.stuck)
     accept, reject, stuck, goal = whole.truth((*ends, whole.bank.or_(*ends)))
-    forms = whole.settled()
     if not system.has_obligations:
         goal = bytearray(whole.graph.states)
-        for form in forms:
+        for form in whole.settled():
             goal[form] = 1
-    said = _ends(whole, accept, reject, stuck, forms)
+    said = _ends(whole, accept, reject, stuck)
     found = escape(whole.graph, goal, whole.initial, demands_of(system))
     if found is None:
         return _answer(whole, prop, Verdict.HOLDS, said)
@@ -39,19 +38,17 @@ def settlement(whole: Whole, plan: Plan, prop: Property) -> Result:
     return _answer(whole, prop, Verdict.VIOLATED, detail, run, repair="declare `fair weak` what will come, or let an agent go on")
 
 
-def _ends(whole: Whole, accept: bytearray, reject: bytearray, stuck: bytearray, forms: Sequence[int]) -> str:
+def _ends(whole: Whole, accept: bytearray, reject: bytearray, stuck: bytearray) -> str:
     """The four ends told apart: complete, legally stuck, illegally stuck, going round."""
     cycles = plural(whole.facts.cycles, "cycle") + " without an exit" if whole.facts.cycles else ""
     if not whole.system.has_obligations:
-        return " · ".join(part for part in (plural(len(forms), "normal form"), cycles) if part)
-    ends = {"Accept": 0, "Reject": 0, "Stuck": 0, "dead end": 0}
-    for form in forms:
-        ends["Accept" if accept[form] else "Reject" if reject[form] else "Stuck" if stuck[form] else "dead end"] += 1
-    said = [f"complete {ends['Accept'] + ends['Reject']:,} (Accept {ends['Accept']:,}, Reject {ends['Reject']:,})"]
-    if ends["Stuck"]:
-        said.append(f"legally stuck {ends['Stuck']:,}")
-    if ends["dead end"]:
-        said.append(f"illegally stuck {ends['dead end']:,}")
+        return " · ".join(part for part in (plural(len(whole.settled()), "normal form"), cycles) if part)
+    accepted, rejected, certified, other = whole.ends(accept, reject, stuck)
+    said = [f"complete {accepted + rejected:,} (Accept {accepted:,}, Reject {rejected:,})"]
+    if certified:
+        said.append(f"legally stuck {certified:,}")
+    if other:
+        said.append(f"illegally stuck {other:,}")
     if cycles:
         said.append(f"going round: {cycles}")
     return " · ".join(said)

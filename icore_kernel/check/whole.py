@@ -73,6 +73,15 @@ class Whole:
         start = self.graph.start
         return [s for s in range(self.graph.states) if start[s] == start[s + 1]]
 
+    def ends(self, *goals: bytearray) -> tuple[int, ...]:
+        """How many productive normal forms are in the first goal, in the second and not the first …, and in none (a byte a state)."""
+        if not self.graph.plain:
+            from icore_kernel.explore import passes
+
+            return passes.ends(self.graph.start, goals)
+        first = [next((place for place, goal in enumerate(goals) if goal[form]), len(goals)) for form in self.settled()]
+        return tuple(first.count(place) for place in range(len(goals) + 1))
+
     def truth(self, terms: Sequence[Term]) -> list[bytearray]:
         """Whether each formula holds, a byte a state."""
         if not self.graph.plain:

@@ -7,10 +7,11 @@ are cut to what the term's interval allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from icore_kernel.explore.circuit import FALSE, TRUE, Circuit
 from icore_kernel.explore.layout import Layout
+from icore_kernel.system import Write
 from icore_kernel.terms.table import check_handlers
 from icore_kernel.terms.term import Op, Sort, Term, postorder
 
@@ -27,6 +28,9 @@ class Number(NamedTuple):
 
     offset: int
     bits: tuple[int, ...] = ()
+
+
+Found = TypeVar("Found", int, Number)
 
 
 class Blaster:
@@ -68,6 +72,10 @@ class Blaster:
 
     def __contains__(self, term: object) -> bool:
         return term in self._literals or term in self._numbers
+
+    def after(self, writes: Iterable[Write]) -> Blaster:
+        """Literals of terms in the state after the writes (each within its domain), over the bits of the state before."""
+        return _After(self, writes)
 
     def _cut(self, number: Number, term: Term) -> Number:
         """Without the upper bits that the interval rules out."""
@@ -235,6 +243,40 @@ class Blaster:
         )
 
 
+class _After(Blaster):
+    """What reads no written field is as before."""
+
+    def __init__(self, before: Blaster, writes: Iterable[Write]) -> None:
+        super().__init__(before.circuit, before._layout)
+        self._before = before
+        self._values: dict[int, Number] = {}
+        self._written = 0
+        for write in writes:
+            place = self._layout.places[write.field.index]
+            self._written |= 1 << write.field.index
+            self._values[write.field.index] = Number(place.lo, before.code(write.value, place.lo, place.width))
+        self._literals = _Kept(before.literal)
+        self._numbers = _Kept(before.number)
+
+    def __contains__(self, term: object) -> bool:
+        return isinstance(term, Term) and (not term.reads & self._written or super().__contains__(term))
+
+    def field(self, term: Term) -> Number:
+        return self._values[term.variable.index]
+
+
+class _Kept(dict[Term, Found], Generic[Found]):
+    """What is missing is asked for elsewhere."""
+
+    def __init__(self, elsewhere: Callable[[Term], Found]) -> None:
+        super().__init__()
+        self._elsewhere: Callable[[Term], Found] = elsewhere
+
+    def __missing__(self, term: Term) -> Found:
+        found: Found = self._elsewhere(term)
+        return found
+
+
 def _codes(number: Number, term: Term) -> list[int | None]:
     """The value of each code of a number's bits; None above what the term can be."""
     if len(number.bits) > TABLE_BITS:
@@ -307,7 +349,7 @@ FORMULAS: Mapping[Op, Callable[[Blaster, Term], int]] = {
 
 INTEGERS: Mapping[Op, Callable[[Blaster, Term], Number]] = {
     Op.CONST: lambda blaster, term: Number(term.value),
-    Op.FIELD: Blaster.field,
+    Op.FIELD: lambda blaster, term: blaster.field(term),
     Op.ADD: lambda blaster, term: blaster.total(blaster.numbers(term)),
     Op.SUB: lambda blaster, term: blaster.total((blaster.numbers(term)[0], blaster.opposite(blaster.numbers(term)[1]))),
     Op.NEG: lambda blaster, term: blaster.opposite(blaster.numbers(term)[0]),

@@ -85,19 +85,26 @@ def own_clause(label: str, formula: Term, update: GroundUpdate) -> Clause:
     return Clause(label, formula, spans=() if update.span is None else (update.span,), instance=update.name)
 
 
-def _illegal(system: System, update: GroundUpdate, before: State, after: State) -> Iterator[Failing]:
-    for phase, clauses, state in (
-        (Phase.BEFORE, update.before, before),
-        (Phase.AFTER, update.after, after),
-        (Phase.FEASIBILITY, system.feasibility, after),
+def feasibility(system: System) -> scalar.Together:
+    """Its clauses, for whoever judges many occurrences: they share most of their terms."""
+    return scalar.Together([clause.formula for clause in system.feasibility])
+
+
+def _illegal(
+    system: System, update: GroundUpdate, before: State, after: State, feasible: scalar.Together | None = None
+) -> Iterator[Failing]:
+    for phase, clauses, state, ready in (
+        (Phase.BEFORE, update.before, before, None),
+        (Phase.AFTER, update.after, after, None),
+        (Phase.FEASIBILITY, system.feasibility, after, feasible),
     ):
-        # Clauses share most of their terms.
-        values = scalar.evaluate_all([clause.formula for clause in clauses], state)
+        values = (ready or scalar.Together([clause.formula for clause in clauses])).at(state)
         yield from (Failing(phase, clause) for clause, value in zip(clauses, values, strict=True) if not value)
 
 
-def committed(system: System, mode: Mode, number: int, state: State) -> State | None:
-    """The successor by update `number`, or None where it does not commit (or does not occur)."""
+def committed(system: System, mode: Mode, number: int, state: State, feasible: scalar.Together | None = None) -> State | None:
+    """The successor by update `number`, or None where it does not commit (or does not occur). `feasible`: `feasibility(system)`, where
+    the caller asks more than once."""
     update = system.updates[number]
     part = role(update, mode)
     if not part.occurs or not occurs(update, state):
@@ -106,7 +113,7 @@ def committed(system: System, mode: Mode, number: int, state: State) -> State | 
     if not (required or part.attempts_pass) or not scalar.evaluate(update.defined, state):
         return None
     after = successor(update, state)
-    if part.judged and update.kind is not Kind.ENVIRONMENT and any(_illegal(system, update, state, after)):
+    if part.judged and update.kind is not Kind.ENVIRONMENT and any(_illegal(system, update, state, after, feasible)):
         return None
     return after
 

@@ -8,6 +8,7 @@ costs a pass over the levels before it, and nothing while searching; each of its
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from icore_kernel.explore import judge
 from icore_kernel.explore.blocks import Words
 from icore_kernel.explore.layout import Layout
 from icore_kernel.explore.model import Mode, Path, State
+from icore_kernel.meaning.scalar import Together
 from icore_kernel.system import System
 
 
@@ -37,6 +39,10 @@ class LevelStore:
                 place = layout.places[write.field.index]
                 keep[place.word] &= ~place.mask
             self._kept.append(np.array(keep, dtype=np.uint64))
+
+    @cached_property
+    def _feasible(self) -> Together:
+        return judge.feasibility(self._system)
 
     @property
     def total(self) -> int:
@@ -80,6 +86,6 @@ class LevelStore:
                 alike &= (states[:, word] & keep[word]) == (target[word] & keep[word])
             for row in np.flatnonzero(alike).tolist():
                 state = self._layout.unpack(states[row].tolist())
-                if judge.committed(self._system, self._mode, update, state) == wanted:
+                if judge.committed(self._system, self._mode, update, state, self._feasible) == wanted:
                     return row, update
         raise LostStep(f"nothing leads to {wanted}")

@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate, chain
 from math import prod
 from time import perf_counter
@@ -27,6 +28,7 @@ from icore_kernel.explore.model import LEGALITY, Exploration, FinalityBreak, Mod
 from icore_kernel.explore.native_tables import EXPAND, LOOK, Measured, Tables
 from icore_kernel.explore.scalar_search import initial_states
 from icore_kernel.explore.tally import Clock, Stop, Tally
+from icore_kernel.meaning.scalar import Together
 from icore_kernel.system import System
 from icore_kernel.terms.node import Term
 
@@ -82,6 +84,10 @@ class NativeStore:
                 keep[place.word] &= ~place.mask
             self._kept.append(tuple(keep))
 
+    @cached_property
+    def _feasible(self) -> Together:
+        return judge.feasibility(self._system)
+
     def words(self, number: int) -> tuple[tuple[int, ...], int]:
         words, parent = _kernel.state(self._search, number)
         return tuple(memoryview(words).cast("Q")), parent
@@ -126,7 +132,7 @@ class NativeStore:
         for update, keep in enumerate(self._kept):
             if any((a ^ b) & mask for a, b, mask in zip(before, after, keep, strict=True)):
                 continue
-            if judge.committed(self._system, self._mode, update, state) == wanted:
+            if judge.committed(self._system, self._mode, update, state, self._feasible) == wanted:
                 return update
         raise LostStep(f"nothing leads from {state} to {wanted}")
 

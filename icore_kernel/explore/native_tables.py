@@ -147,11 +147,10 @@ class Tables:
         if part.judged:
             before = [(clause.label, self._literal(clause)) for clause in update.before]
             if part.fault:
-                for label, literal in before:
-                    refused = both(candidates, literal ^ 1)
-                    if refused != FALSE:
-                        self.refused_before.append((expand.count(refused), part.name, label))
-                    candidates = both(candidates, literal)
+                candidates = self._refused(part.name, candidates, before)
+                if candidates != FALSE:
+                    then = self.blaster.after(update.writes)
+                    candidates = self._refused(part.name, candidates, [(c.label, then.literal(c.formula)) for c in update.after])
             else:
                 doubtful = both(candidates, self.circuit.all(literal for _, literal in before) ^ 1)
             after = self._own_after(update)
@@ -177,6 +176,15 @@ class Tables:
                 *shared,
             )
         )
+
+    def _refused(self, name: str, candidates: int, clauses: Sequence[tuple[str, int]]) -> int:
+        """Count a fault's refusals, each for the first clause that fails; what is left is not refused by any of them."""
+        for label, literal in clauses:
+            refused = self.circuit.both(candidates, literal ^ 1)
+            if refused != FALSE:
+                self.refused_before.append((self._expand.count(refused), name, label))
+            candidates = self.circuit.both(candidates, literal)
+        return candidates
 
     def _own_after(self, update: GroundUpdate) -> int:
         """What `after` asks beyond feasibility."""

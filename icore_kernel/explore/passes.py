@@ -361,6 +361,17 @@ def quiet(start: IntegerRow) -> list[int]:
     return found
 
 
+def ends(start: IntegerRow, goals: Sequence[bytearray]) -> tuple[int, ...]:
+    """How many states without a step are in the first goal, in the second and not the first …, and in none."""
+    left = np.diff(np.asarray(start)) == 0
+    counts: list[int] = []
+    for goal in goals:
+        met = left & (np.frombuffer(goal, dtype=np.uint8) != 0)
+        counts.append(int(np.count_nonzero(met)))
+        left &= ~met
+    return (*counts, int(np.count_nonzero(left)))
+
+
 def truths(exploration: Exploration, terms: Sequence[Term]) -> list[bytearray]:
     """Whether each formula holds, a byte for every state found."""
     from icore_kernel.explore.blocks import Block, LookedAt, PackedStore

@@ -33,7 +33,7 @@ class Engine(Enum):
     NATIVE = "native"
 
 
-EDITION = 7
+EDITION = 8
 """Of the C kernel, as in csrc/module.c: one that was built from other sources is left alone."""
 
 

@@ -70,10 +70,22 @@ def evaluate(term: Term, state: State, handlers: Mapping[Op, Handler] = HANDLERS
 
 def evaluate_all(terms: Sequence[Term], state: State, handlers: Mapping[Op, Handler] = HANDLERS) -> tuple[int, ...]:
     """The values of several terms in one state; what they share is evaluated once."""
-    known: dict[Term, int] = {}
-    for term in postorder(terms):
-        known[term] = handlers[term.op](term, [known[arg] for arg in term.args], state)
-    return tuple(known[term] for term in terms)
+    return Together(terms, handlers).at(state)
+
+
+class Together:
+    """Several terms to be evaluated in one state after another: what they are made of is put in order once."""
+
+    def __init__(self, terms: Sequence[Term], handlers: Mapping[Op, Handler] = HANDLERS) -> None:
+        self._terms = tuple(terms)
+        self._order = [(term, handlers[term.op]) for term in postorder(terms)]
+
+    def at(self, state: State) -> tuple[int, ...]:
+        """Their values, as `evaluate_all` gives them."""
+        known: dict[Term, int] = {}
+        for term, handler in self._order:
+            known[term] = handler(term, [known[arg] for arg in term.args], state)
+        return tuple(known[term] for term in self._terms)
 
 
 # Compilation to Python source. A writer takes a term, the texts of its arguments (each a name or a parenthesised

@@ -1,10 +1,31 @@
 #include "graph.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether every step goes to a greater number: so it is where breadth-first levels are never left but upwards. */
+static bool rising(int64_t states, const int64_t *start, const int32_t *target)
+{
+    for (int64_t state = 0; state < states; state++)
+        for (int64_t place = start[state]; place < start[state + 1]; place++)
+            if (target[place] <= state) return false;
+    return true;
+}
+
+static bool numbered_backwards(int64_t states, const int32_t *component)
+{
+    for (int64_t state = 0; state < states; state++)
+        if (component[state] != states - 1 - state) return false;
+    return true;
+}
+
 int64_t graph_components(int64_t states, const int64_t *start, const int32_t *target, int32_t *component)
 {
+    if (rising(states, start, target)) {
+        for (int64_t state = 0; state < states; state++) component[state] = (int32_t)(states - 1 - state);
+        return states;
+    }
     /* component[s] is -1 for a state not met, and -2 - low while it waits for its component. */
     const size_t n = (size_t)states + 1;
     int32_t *low = malloc(n * sizeof *low), *waiting = malloc(n * sizeof *waiting), *path = malloc(n * sizeof *path);
@@ -70,9 +91,35 @@ static int32_t merged(int32_t a, int32_t b)
     return b == REACHES_NONE ? a : REACHES_MANY;
 }
 
+/* Components of one state each, in which a step goes to an earlier one: no table of members. */
+static void condense_single(int64_t states, const int64_t *start, const int32_t *target, const int32_t *classes, const Condensed *out)
+{
+    for (int64_t c = 0; c < states; c++) {
+        const int64_t state = states - 1 - c;
+        int32_t one_bottom = REACHES_NONE, one_class = REACHES_NONE;
+        int64_t deepest = 0;
+        for (int64_t place = start[state]; place < start[state + 1]; place++) {
+            const int64_t other = states - 1 - target[place];
+            one_bottom = merged(one_bottom, out->one_bottom[other]);
+            one_class = merged(one_class, out->one_class[other]);
+            if (out->longest[other] >= deepest) deepest = out->longest[other] + 1;
+        }
+        const bool bottom = start[state] == start[state + 1];
+        out->size[c] = 1;
+        out->bottom[c] = bottom;
+        out->one_bottom[c] = bottom ? (int32_t)c : one_bottom;
+        out->one_class[c] = !bottom ? one_class : classes ? classes[state] : (int32_t)state;
+        out->longest[c] = deepest;
+    }
+}
+
 int graph_condense(int64_t states, const int64_t *start, const int32_t *target, const int32_t *component, int64_t count, const int32_t *classes,
                    const Condensed *out)
 {
+    if (count == states && numbered_backwards(states, component) && rising(states, start, target)) {
+        condense_single(states, start, target, classes, out);
+        return 0;
+    }
     int64_t *begin = calloc((size_t)count + 2, sizeof *begin);
     int32_t *members = malloc(((size_t)states + 1) * sizeof *members);
     if (!begin || !members) {

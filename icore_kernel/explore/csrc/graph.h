@@ -7,7 +7,8 @@
 /* What condense.py calls NONE and MANY. */
 enum { REACHES_NONE = -1, REACHES_MANY = -2 };
 
-/* Tarjan's components, numbered as they are closed: a step between two goes to the smaller number. Returns how many; -1: no memory. */
+/* Strongly connected components, numbered so that a step between two goes to the smaller number: as Tarjan closes them, or, where every
+ * step goes to a greater state, the states backwards. Returns how many; -1: no memory. */
 int64_t graph_components(int64_t states, const int64_t *start, const int32_t *target, int32_t *component);
 
 typedef struct {

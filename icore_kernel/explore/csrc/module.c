@@ -140,6 +140,8 @@ static PyMethodDef METHODS[] = {
     {"steps", kernel_steps, METH_VARARGS, "steps(search, numbers) -> (rows, updates, targets)"},
     {"values", kernel_values, METH_VARARGS, "values(search, which, numbers) -> words"},
     {"truths", kernel_truths, METH_VARARGS, "truths(search, registers, gates, loads, kept, out)"},
+    {"finals", kernel_finals, METH_VARARGS, "finals(search, waiting, begin, end, marked) -> states"},
+    {"after", kernel_after, METH_VARARGS, "after(search, numbers, touching, marked, came) -> (states, what breaks finality)"},
     {"edges", kernel_edges, METH_O, "edges(search) -> (counts, updates, targets)"},
     {"origins", kernel_origins, METH_VARARGS, "origins(search, begin, end) -> (parents, infeasible)"},
     {"put", kernel_put, METH_VARARGS, "put(search, words, parents, infeasible) -> whether there was room"},
@@ -158,7 +160,7 @@ static PyMethodDef METHODS[] = {
 };
 
 /* Counted up whenever the Python side needs more, or something else, than it did: search.py asks for its own. */
-#define EDITION 7
+#define EDITION 8
 
 static int execute(PyObject *module)
 {

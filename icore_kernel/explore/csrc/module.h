@@ -33,6 +33,9 @@ PyObject *kernel_edges(PyObject *module, PyObject *capsule);
 /* The type of what `edges` gives: memory of its own, to be read as a buffer. */
 PyObject *new_row_type(void);
 
+PyObject *kernel_finals(PyObject *module, PyObject *args);
+PyObject *kernel_after(PyObject *module, PyObject *args);
+
 PyObject *kernel_counted(PyObject *module, PyObject *capsule);
 PyObject *kernel_origins(PyObject *module, PyObject *args);
 PyObject *kernel_put(PyObject *module, PyObject *args);
