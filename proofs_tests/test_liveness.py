@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from rewriting_lab import Edges, in_numpy, in_rows, random_edges
 
-from icore_kernel.explore import passes
+from icore_kernel.explore import step_rows
 from icore_kernel.rewriting.liveness import Demands, Escape, Fairness, each, escape
 
 UPDATES = 5
@@ -104,7 +104,7 @@ def test_a_naive_search_agrees(engine: str, block: int, monkeypatch: pytest.Monk
     """Fifteen hundred systems for each engine, with unfair, weakly and strongly fair updates."""
     made = in_rows if engine == "plain" else in_numpy
     if engine == "numpy":
-        monkeypatch.setattr(passes, "native", lambda: None)
+        monkeypatch.setattr(step_rows, "native", lambda: None)
     found_some = found_none = cycles = 0
     for seed in range(500 * block, 500 * (block + 1)):
         random = Random(seed)

@@ -19,7 +19,7 @@ from icore_kernel.system import Clause, System
 if not has_kernel():
     pytest.skip("the C kernel is not installed", allow_module_level=True)
 
-from icore_kernel.explore import _kernel, passes
+from icore_kernel.explore import _kernel, passes, step_rows
 from icore_kernel.explore.native import NativeSearch
 from icore_kernel.explore.tally import Clock
 
@@ -124,7 +124,7 @@ def test_regions_outside_a_goal_are_those_of_numpy(monkeypatch: pytest.MonkeyPat
         fair = [quiet or random.random() < 0.7 for _ in range(7)]
         rows = (graph.start, graph.update, graph.target, goal, starts, fair, plain.components)
         with monkeypatch.context() as without:
-            without.setattr(passes, "native", lambda: None)
+            without.setattr(step_rows, "native", lambda: None)
             expected = passes.outside(*rows)
         assert passes.outside(*rows) == expected
         ends += expected[0] is not None

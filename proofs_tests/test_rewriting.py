@@ -13,7 +13,7 @@ from strategies_systems import random_system
 
 from icore_kernel import api
 from icore_kernel.check.whole import Whole
-from icore_kernel.explore import passes
+from icore_kernel.explore import step_rows
 from icore_kernel.explore.model import Audited, Rules, StepGraph
 from icore_kernel.explore.search import Engine, explore
 from icore_kernel.rewriting.condense import MANY, condense
@@ -31,8 +31,8 @@ EACH = 1000
 def made(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Made:
     """Step graphs as plain arrays; as NumPy rows with the NumPy passes; as NumPy rows with the passes in C, where they were built."""
     if request.param == "numpy":
-        monkeypatch.setattr(passes, "native", lambda: None)
-    if request.param == "native" and passes.native() is None:
+        monkeypatch.setattr(step_rows, "native", lambda: None)
+    if request.param == "native" and step_rows.native() is None:
         pytest.skip("the C extension was not built")
     return in_rows if request.param == "plain" else in_numpy
 
@@ -193,8 +193,8 @@ def test_many_settlements_in_closed_form(kernel: bool, n: int, m: int, monkeypat
     """The bench's model of kept owners: k = 1 + 2m states and 2m steps an item, m^n settlements. Who takes an item: m (m - 1) / 2 forks in
     the k^(n-1) states of the others, apart by choice; two items move independently: (2m)^2 forks in k^(n-2) states for each pair."""
     if not kernel:
-        monkeypatch.setattr(passes, "native", lambda: None)
-    elif passes.native() is None:
+        monkeypatch.setattr(step_rows, "native", lambda: None)
+    elif step_rows.native() is None:
         pytest.skip("the C extension was not built")
     loaded = api.load(CHECKOUT / "proofs_tests" / "bench" / "models" / "kept_owners.icore", settings={"n": str(n), "m": str(m)})
     rules = Rules(keep_graph=True)
@@ -210,7 +210,7 @@ def test_many_settlements_in_closed_form(kernel: bool, n: int, m: int, monkeypat
 
 def test_the_native_reach_sets_refuse_wrong_tables() -> None:
     """0 -> 1, 0 -> 2: component 2 leads to components 0 and 1. Tables that say otherwise, or are too short, are an error and no crash."""
-    kernel = passes.native()
+    kernel = step_rows.native()
     if kernel is None:
         pytest.skip("the C extension was not built")
     start, target, component = np.array([0, 2, 2, 2]), np.array([1, 2], dtype=np.int32), np.array([2, 0, 1], dtype=np.int32)
@@ -230,7 +230,7 @@ def test_the_native_reach_sets_refuse_wrong_tables() -> None:
 
 def test_the_native_counts_of_forks_refuse_wrong_tables() -> None:
     """0 -> 1 by update 0, 0 -> 2 by update 1: one fork, not joinable, at state 0. Any table that is wrong or too short is an error."""
-    kernel = passes.native()
+    kernel = step_rows.native()
     if kernel is None:
         pytest.skip("the C extension was not built")
 

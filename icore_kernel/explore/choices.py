@@ -9,7 +9,7 @@ import numpy as np
 from icore_kernel.explore.blocks import Block, PackedStore, Words
 from icore_kernel.explore.layout import Layout, lay_out
 from icore_kernel.explore.model import Exploration, IntegerRow
-from icore_kernel.explore.passes import Rows, backward_rows, distinct, edges_of, gather
+from icore_kernel.explore.step_rows import Rows, backward_rows, distinct, edges_of, gather
 
 
 class ChoiceSteps:

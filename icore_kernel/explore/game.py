@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from icore_kernel.explore.model import IntegerRow
-from icore_kernel.explore.passes import Rows, backward_rows, distinct, edges_of, gather
+from icore_kernel.explore.step_rows import Rows, backward_rows, distinct, edges_of, gather
 
 WAIT = -2
 

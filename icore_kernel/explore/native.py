@@ -9,28 +9,24 @@ from __future__ import annotations
 import os
 import tempfile
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate, chain
 from math import prod
 from time import perf_counter
 from typing import IO, TYPE_CHECKING
 
-from icore_kernel.explore import _kernel, judge
-from icore_kernel.explore.blasting import Blaster, Unsupported
-from icore_kernel.explore.circuit import Circuit, emit
+from icore_kernel.explore import _kernel
 from icore_kernel.explore.judge import roles
-from icore_kernel.explore.layout import Layout, lay_out
+from icore_kernel.explore.layout import lay_out
 from icore_kernel.explore.memory import anonymous, available, show_size
-from icore_kernel.explore.model import LEGALITY, Exploration, FinalityBreak, Mode, Path, Rules, State, StepGraph, Watchlist
+from icore_kernel.explore.model import LEGALITY, Exploration, FinalityBreak, Mode, Rules, StepGraph, Watchlist
+from icore_kernel.explore.native_store import NativeStore
 from icore_kernel.explore.native_tables import EXPAND, LOOK, Measured, Tables
 from icore_kernel.explore.scalar_search import initial_states
-from icore_kernel.explore.tally import Clock, Stop, Tally
-from icore_kernel.meaning.scalar import Together
+from icore_kernel.explore.tally import Clock, Stop, Tally, stop_when_met
 from icore_kernel.system import System
-from icore_kernel.terms.node import Term
 
 # NumPy is imported where it is needed: a search without checkpoints, finality and steps does not need it.
 if TYPE_CHECKING:
@@ -62,79 +58,6 @@ _WIDE = 6 * _kernel.BLOCK
 
 _SPILL_AT = 0.75
 """Of the memory that is available at the start: what is more goes to disk."""
-
-
-class LostStep(Exception):
-    """No update leads from a state's parent to it: the kernel and the scalar meaning disagree."""
-
-
-class NativeStore:
-    """The states in the kernel's memory, each with the state it was first reached from."""
-
-    def __init__(self, search: object, system: System, mode: Mode, layout: Layout) -> None:
-        self._search = search
-        self._system = system
-        self._mode = mode
-        self._layout = layout
-        self._kept: list[tuple[int, ...]] = []
-        for update in system.updates:
-            keep = [2**64 - 1] * layout.words
-            for write in update.writes:
-                place = layout.places[write.field.index]
-                keep[place.word] &= ~place.mask
-            self._kept.append(tuple(keep))
-
-    @cached_property
-    def _feasible(self) -> Together:
-        return judge.feasibility(self._system)
-
-    def words(self, number: int) -> tuple[tuple[int, ...], int]:
-        words, parent = _kernel.state(self._search, number)
-        return tuple(memoryview(words).cast("Q")), parent
-
-    def state(self, number: int) -> State:
-        return self._layout.unpack(self.words(number)[0])
-
-    def packed(self, length: int) -> Iterator[Words]:
-        """All states in the order of their numbers, in blocks of up to `length`."""
-        import numpy as np
-
-        total = _kernel.totals(self._search)[0]
-        for begin in range(0, total, length):
-            words = _kernel.states(self._search, begin, min(total, begin + length))
-            yield np.frombuffer(words, dtype=np.uint64).reshape(-1, self._layout.words)
-
-    def truths(self, terms: Sequence[Term]) -> list[bytearray] | None:
-        """Whether each formula holds, a byte for every state; None where a term has no circuit."""
-        circuit = Circuit()
-        blaster = Blaster(circuit, self._layout)
-        try:
-            program = emit(circuit, [], [blaster.literal(term) for term in terms])
-        except Unsupported:
-            return None
-        total = _kernel.totals(self._search)[0]
-        found = bytearray(total * len(terms))
-        _kernel.truths(self._search, program.registers, program.gates, program.loads, program.kept, found)
-        return [found[place * total : (place + 1) * total] for place in range(len(terms))]
-
-    def path(self, number: int) -> Path:
-        updates: list[int] = []
-        parent = self.words(number)[1]
-        while parent >= 0:
-            updates.append(self.step(parent, number))
-            number, parent = parent, self.words(parent)[1]
-        return Path(self.state(number), tuple(reversed(updates)))
-
-    def step(self, source: int, target: int) -> int:
-        """The first update that leads from one state to another."""
-        before, after = self.words(source)[0], self.words(target)[0]
-        state, wanted = self._layout.unpack(before), self._layout.unpack(after)
-        for update, keep in enumerate(self._kept):
-            if any((a ^ b) & mask for a, b, mask in zip(before, after, keep, strict=True)):
-                continue
-            if judge.committed(self._system, self._mode, update, state, self._feasible) == wanted:
-                return update
-        raise LostStep(f"nothing leads from {state} to {wanted}")
 
 
 class NativeSearch:
@@ -229,6 +152,7 @@ class NativeSearch:
         while going_on or self._next_level():
             going_on = False
             size, depth = self.levels[-1], len(self.levels) - 1
+            self._stop_when_answered()
             if depth == self.rules.max_depth:
                 raise Stop(f"max-depth {self.rules.max_depth}")
             status = Status.MORE.value
@@ -280,6 +204,26 @@ class NativeSearch:
         if len(self.levels) == 1:
             self._heed(_kernel.look(self.search))
         return True
+
+    def _stop_when_answered(self) -> None:
+        """Raises Stop at the beginning of a level, all of whose states were looked at, where every question of `stop_when` is answered."""
+        if not self.rules.stop_when or _kernel.totals(self.search)[-1] != sum(self.levels[:-1]):
+            return
+        tables, watched = self.tables, self.watchlist
+        counts, _ = (_integers(table) for table in _kernel.counters(self.search, LOOK))
+        met = {name for (name, _), counter in zip(watched.checks, tables.checks, strict=True) if counts[counter]}
+        met |= {name for (name, _), counter in zip(watched.seen, tables.seen, strict=True) if counts[counter]}
+        if any(LEGALITY in question for question in self.rules.stop_when) and self._illegal():
+            met.add(LEGALITY)
+        stop_when_met(self.rules, met)
+
+    def _illegal(self) -> bool:
+        """Whether an occurrence was illegal, or its write left its domain."""
+        _, slots = (_integers(table) for table in _kernel.tallies(self.search))
+        if any(slots[3 * place] and not slot.fault for slot, place in self.tables.slots.items()):
+            return True
+        counts, _ = (_integers(table) for table in _kernel.counters(self.search, EXPAND))
+        return any(counts[counted.lost] and not self.roles[counted.update].fault for counted in self.tables.counted)
 
     def _exhausted(self) -> str:
         most = self.rules.max_memory

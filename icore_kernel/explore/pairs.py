@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from icore_kernel.explore import passes
+from icore_kernel.explore import step_rows
+from icore_kernel.explore.components import MANY, acyclic_rounds, between
 from icore_kernel.explore.model import IntegerRow, StepGraph
-from icore_kernel.explore.passes import MANY, Rows, acyclic_rounds, between, distinct, edges_of, gather, rows_of_kernel
+from icore_kernel.explore.step_rows import Rows, distinct, edges_of, gather, rows_of_kernel
 
 OPEN, COMMUTE, CLASH = 0, 1, 2
 ROWS = 1 << 15
@@ -74,7 +75,7 @@ def _sets(start: Rows, target: Rows, component: Rows, count: int, wanted: Rows, 
     most = most_bits // max(1, len(wanted))
     column = np.full(count, -1, dtype=np.int32)
     column[wanted] = np.arange(len(wanted), dtype=np.int32)
-    kernel = passes.native()
+    kernel = step_rows.native()
     if kernel is None:
         return _sets_in_rounds(start, target, component, column, words, most)
     of = np.empty(count, dtype=np.int32)
@@ -188,12 +189,11 @@ def count_pairs(
     component: IntegerRow,
     one_bottom: IntegerRow,
     reached: Reach | None,
-    updates: int,
     key: Callable[[int, int], Key],
     kind: Callable[[int, int], int],
 ) -> Counts:
     """Every fork of every state once; of two updates a < b `kind` says what is known beforehand, `key` where to count."""
-    updates = max(updates, int(np.asarray(full.update).max(initial=-1)) + 1)
+    updates = int(np.asarray(full.update).max(initial=-1)) + 1
     rows = np.asarray(quotient[0]), np.asarray(quotient[1]), np.asarray(quotient[2])
     together = np.zeros((updates, updates), dtype=np.int64)
     for begin, end in _chunks(rows[0], updates):
@@ -208,7 +208,7 @@ def count_pairs(
         _add(counts, key(one, two), (number, 0, 0, 0, -1) if known == COMMUTE else (0, number, 0, 0, -1))
     asked, look = met[looked], kinds[looked] == OPEN
     if len(asked):
-        kernel = passes.native()
+        kernel = step_rows.native()
         if kernel is None:
             found = _counted(_Counter(full, component, one_bottom, reached), rows, updates, asked, look)
         else:

@@ -92,9 +92,9 @@ def components(start: IntegerRow, target: IntegerRow) -> tuple[array[int], array
 def condense(graph: Quotient, classes: Sequence[int] | IntegerRow | None = None) -> Condensation:
     """Condense a quotient. `classes[s]` is the class of normal form s (others are ignored); None: every one its own."""
     if not graph.plain:
-        from icore_kernel.explore import passes
+        from icore_kernel.explore.components import condensed
 
-        return Condensation(*passes.condensed(graph.start, graph.target, classes, components))
+        return Condensation(*condensed(graph.start, graph.target, classes, components))
     component, sizes = components(graph.start, graph.target)
     count = len(sizes)
     bottom = bytearray(b"\1") * count

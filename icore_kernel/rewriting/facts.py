@@ -32,10 +32,10 @@ class Facts:
 
 def facts(graph: Quotient, found: Condensation) -> Facts:
     if not graph.plain:
-        from icore_kernel.explore import passes
+        from icore_kernel.explore import components
 
         tables = found.component, found.size, found.bottom, found.one_bottom, found.one_class, found.longest
-        return Facts(*passes.facts(*tables, graph.initial))
+        return Facts(*components.facts(*tables, graph.initial))
     bottoms = [c for c in range(found.count) if found.bottom[c]]
     forms = [c for c in bottoms if found.size[c] == 1]
     terminating = not any(found.size[c] > 1 for c in range(found.count))
@@ -91,9 +91,9 @@ def decisive(graph: Quotient, found: Condensation, by_class: bool) -> Decisive |
 def _nearest(graph: Quotient, found: Condensation, table: IntegerRow) -> int | None:
     """Of the components that see several and have no exit that does, the one with the smallest state number."""
     if not graph.plain:
-        from icore_kernel.explore import passes
+        from icore_kernel.explore.components import nearest_decisive
 
-        return passes.nearest_decisive(graph.start, graph.target, found.component, table)
+        return nearest_decisive(graph.start, graph.target, found.component, table)
     deferred: set[int] = set()
     for state in range(graph.states):
         c = found.component[state]
@@ -113,7 +113,7 @@ def _nearest(graph: Quotient, found: Condensation, table: IntegerRow) -> int | N
 def members(found: Condensation, c: int) -> list[int]:
     """The states of a component, smallest number first."""
     if not isinstance(found.component, list) and hasattr(found.component, "nonzero"):
-        from icore_kernel.explore import passes
+        from icore_kernel.explore.components import members_of
 
-        return passes.places(found.component, c)
+        return members_of(found.component, c)
     return [s for s, k in enumerate(found.component) if k == c]

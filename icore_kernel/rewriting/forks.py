@@ -68,12 +68,11 @@ def count_forks(
     """Every fork of every state once. `key(a, b)`, a < b, says under what to count forks of two ground updates; `full` has the
     stutters too. `kind(a, b)` is a commute.Pair that holds wherever both are productive: it spares look-ups and changes no count."""
     if not graph.plain:
-        from icore_kernel.explore import pairs, passes
+        from icore_kernel.explore import pairs
 
         reached = pairs.reach(graph.start, graph.target, found.component, found.size, found.one_bottom, most_bits)
         rows = graph.start, graph.update, graph.target
-        updates = passes.greatest(graph.update) + 1
-        counts = pairs.count_pairs(full, rows, found.component, found.one_bottom, reached, updates, key, kind)
+        counts = pairs.count_pairs(full, rows, found.component, found.one_bottom, reached, key, kind)
         return Forks({pair: Tally(*counts[pair]) for pair in sorted(counts)})
     reach, partial = reach_sets(graph, found, most_bits)
     forks = Forks()

@@ -1,6 +1,6 @@
 """The productive quotient (A.7): the explored step graph without stutters. States are already classes of ≡_X.
 
-Graphs of a block search are NumPy rows and are worked on by `explore/passes.py`; small ones are plain arrays.
+Graphs of a block search are NumPy rows and are worked on by `explore/step_rows.py` and what is built on it; small ones are plain arrays.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def productive(graph: StepGraph, initial: Sequence[int], stutters: int | None = 
     if stutters == 0:
         return Quotient(graph.start, graph.update, graph.target, tuple(initial))
     if not isinstance(graph.start, array):
-        from icore_kernel.explore import passes
+        from icore_kernel.explore.step_rows import without_stutters
 
-        return Quotient(*passes.without_stutters(graph), tuple(initial))
+        return Quotient(*without_stutters(graph), tuple(initial))
     start, update, target = array("q", [0]), array("i"), array("i")
     old_start, old_update, old_target = graph.start, graph.update, graph.target
     for state in range(len(old_start) - 1):
