@@ -150,7 +150,7 @@ def _limits(
     help="Judge nothing: faults and attempts (or those named) commit.",
 )
 @click.option("--strict", is_flag=True, help="A finding that is not allowed exits 1.")
-@_format
+@click.option("--format", "form", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True, help="What to print.")
 @_max_states
 @_max_depth
 @_timeout
@@ -185,7 +185,8 @@ def check(
     limits = _limits(max_states, max_depth, timeout, max_memory, checkpoint, resume, cores)
     if limits.checkpoint is not None and len(files) > 1:
         raise click.UsageError("a checkpoint is of one file: check the files one by one")
-    return check_files(files, Asked(settings, theory, only, unaudited, strict, form == "json", limits, save_run, reduce))
+    asked = Asked(settings, theory, only, unaudited, strict, form == "json", limits, save_run, reduce, form == "junit")
+    return check_files(files, asked)
 
 
 @cli.command()
@@ -452,10 +453,14 @@ def run(arguments: list[str]) -> int:
         status = cli.main(args=arguments, prog_name="icore", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as wrong:
-        if _asks_json(arguments):
+        if _asks("json", arguments):
             from icore_kernel.report.json import dump, wrong_record
 
             click.echo(dump(wrong_record("", wrong.format_message(), (), f"icore.{arguments[0]}/1")))
+        elif _asks("junit", arguments) and arguments[0] == "check":
+            from icore_kernel.report.junit import document, wrong_suite
+
+            click.echo(document([wrong_suite("icore check", wrong.format_message())]).encode(), nl=False)
         else:
             wrong.show()
         return _BAD_INPUT
@@ -482,8 +487,8 @@ def run(arguments: list[str]) -> int:
     return int(status) if isinstance(status, int) else 0
 
 
-def _asks_json(arguments: list[str]) -> bool:
-    return len(arguments) > 1 and ("--format=json" in arguments or ("--format", "json") in pairwise(arguments))
+def _asks(form: str, arguments: list[str]) -> bool:
+    return len(arguments) > 1 and (f"--format={form}" in arguments or ("--format", form) in pairwise(arguments))
 
 
 def _output_to_nowhere() -> None:

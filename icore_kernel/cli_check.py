@@ -18,6 +18,7 @@ from icore_kernel.version import VERSION
 if TYPE_CHECKING:
     from icore_kernel.api import InputError, Loaded
     from icore_kernel.explore.model import Rules
+    from icore_kernel.report.junit import Suite
 
 T = TypeVar("T")
 
@@ -66,6 +67,7 @@ class Asked:
     save_run: Path | None
     reduce: str | None = None
     """None: symmetry, where it is declared and pays."""
+    as_junit: bool = False
 
     @property
     def seeks_findings(self) -> bool:
@@ -134,6 +136,7 @@ def check_files(files: tuple[Path, ...], asked: Asked) -> ExitStatus:
     """Check each file, print as asked, and return the gravest exit status."""
     statuses: list[ExitStatus] = []
     records: list[dict[str, object]] = []
+    suites: list[Suite] = []
     saved = False
     undecided: tuple[Path, ...] = ()
     for number, path in enumerate(files):
@@ -145,6 +148,10 @@ def check_files(files: tuple[Path, ...], asked: Asked) -> ExitStatus:
                 from icore_kernel.report.json import wrong_record
 
                 records.append(wrong_record(str(path), wrong.message, wrong.mistakes))
+            elif asked.as_junit:
+                from icore_kernel.report.junit import wrong_suite
+
+                suites.append(wrong_suite(str(path), wrong.message, wrong.mistakes))
             else:
                 click.echo(wrong.message, err=True)
             continue
@@ -152,7 +159,7 @@ def check_files(files: tuple[Path, ...], asked: Asked) -> ExitStatus:
             undecided = files[number:]
             break
         statuses.append(report.exit_status(asked.strict))
-        _print(report, asked, records, gap=number > 0)
+        _print(report, asked, records, suites, gap=number > 0)
         counterexample = None if saved else first_counterexample(report)
         if asked.save_run is not None and counterexample is not None:
             saved = True
@@ -169,6 +176,11 @@ def check_files(files: tuple[Path, ...], asked: Asked) -> ExitStatus:
         from icore_kernel.report.json import dump
 
         click.echo(dump(records[0] if len(files) == 1 and records else records))
+    elif asked.as_junit:
+        from icore_kernel.report.junit import document, undecided_suite
+
+        xml = document([*suites, *(undecided_suite(str(path)) for path in undecided)])
+        click.echo(xml.encode(), nl=False)  # what it says of its encoding is true wherever it goes
     elif len(files) > 1:
         click.echo(f"\n{text.tally(statuses)}")
     return gravest(statuses)
@@ -187,11 +199,16 @@ def _check(path: Path, asked: Asked) -> tuple[Loaded, Report]:
         return answer(path, lambda: ask(tell))
 
 
-def _print(report: Report, asked: Asked, records: list[dict[str, object]], gap: bool) -> None:
+def _print(report: Report, asked: Asked, records: list[dict[str, object]], suites: list[Suite], gap: bool) -> None:
     if asked.as_json:
         from icore_kernel.report.json import report_record
 
         records.append(report_record(report, asked.strict, asked.settings, asked.seeks_findings))
+        return
+    if asked.as_junit:
+        from icore_kernel.report.junit import report_suite
+
+        suites.append(report_suite(report, asked.strict, asked.settings, asked.seeks_findings))
         return
     if gap:
         click.echo()

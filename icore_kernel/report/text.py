@@ -52,7 +52,7 @@ def report_lines(report: Report, strict: bool = False, sought: bool = True, ever
     for result in report.results:
         if result.verdict is Verdict.VIOLATED:
             yield line()
-            yield from _violated(result, next((name for run, name in printed if run == result.run), ""), every_pair)
+            yield from violated_lines(result, next((name for run, name in printed if run == result.run), ""), every_pair)
             if result.run is not None:
                 printed.append((result.run, result.name))
     if report.first:
@@ -114,17 +114,17 @@ def _vacuity(report: Report, width: int) -> Iterator[Line]:
     notes = Piece(number(len(findings), "note"), Part.UNSURE if any(not f.allowed for f in findings) else Part.PLAIN)
     for position, finding in enumerate(findings):
         first = position == 0
-        yield _columns("vacuity" if first and not stopped else "", width, notes if first else Piece(""), _note(finding))
+        yield _columns("vacuity" if first and not stopped else "", width, notes if first else Piece(""), note(finding))
 
 
-def _note(finding: Finding) -> str:
+def note(finding: Finding) -> str:
     where = f" ({place(finding.span)})" if finding.span else ""
     allowed = f", allowed: {finding.allowed}" if finding.allowed else ""
     return f"{finding.message}{where}{allowed}"
 
 
-def _violated(result: Result, same: str = "", every_pair: bool = False) -> Iterator[Line]:
-    """`same`: the result above that was printed with the same run."""
+def violated_lines(result: Result, same: str = "", every_pair: bool = False) -> Iterator[Line]:
+    """What is wrong: the run, the clauses that fail, the repair. `same`: the result above that was printed with the same run."""
     where = f" · {place(result.span)}" if result.span else ""
     yield line(Piece(f"violated: {result.name}", Part.BAD), where)
     if result.run is not None:
