@@ -424,11 +424,12 @@ def keygen(file: Path) -> int:
 @cli.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_path)
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 when a file is not formatted.")
-def fmt(files: tuple[Path, ...], only_check: bool) -> int:
+@click.option("--diff", is_flag=True, help="Write nothing; print what would change, and exit 1 when something would.")
+def fmt(files: tuple[Path, ...], only_check: bool, diff: bool) -> int:
     """Format declaration files in place."""
     from icore_kernel.cli_files import format_files
 
-    return format_files(files, only_check)
+    return format_files(files, only_check, diff)
 
 
 @cli.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import click
@@ -14,8 +15,9 @@ _STARTER = Path(__file__).with_name("starter.icore")
 _STARTER_NAME = "Starter"
 
 
-def format_files(files: tuple[Path, ...], only_check: bool) -> ExitStatus:
-    """Format each file in place, or say which ones are not formatted. A file with mistakes in its syntax is left as it is."""
+def format_files(files: tuple[Path, ...], only_check: bool, diff: bool = False) -> ExitStatus:
+    """Format each file in place, or say which ones are not formatted, or what would change (`diff`). A file with mistakes in its syntax
+    is left as it is."""
     from icore_dsl.format import format_text
     from icore_dsl.mistakes import LanguageError, render
     from icore_dsl.source import read_source
@@ -25,8 +27,9 @@ def format_files(files: tuple[Path, ...], only_check: bool) -> ExitStatus:
         try:
             text = read_source(path)
             formatted = format_text(text, str(path))
-            changed = formatted.encode() != path.read_bytes()
-            if changed and not only_check:
+            before = path.read_bytes()
+            changed = formatted.encode() != before
+            if changed and not (only_check or diff):
                 _replace(path, formatted)
         except LanguageError as mistaken:
             wrong = True
@@ -38,10 +41,24 @@ def format_files(files: tuple[Path, ...], only_check: bool) -> ExitStatus:
             continue
         if changed:
             unformatted = True
-            click.echo(f"{path}: {'not formatted' if only_check else 'formatted'}")
+            if diff:
+                _show_diff(path, before.decode(), formatted)
+            else:
+                click.echo(f"{path}: {'not formatted' if only_check else 'formatted'}")
     if wrong:
         return ExitStatus.BAD_INPUT
-    return ExitStatus.VIOLATED if unformatted and only_check else ExitStatus.HOLDS
+    return ExitStatus.VIOLATED if unformatted and (only_check or diff) else ExitStatus.HOLDS
+
+
+def _show_diff(path: Path, before: str, after: str) -> None:
+    from icore_kernel.report import paint
+    from icore_kernel.report.diff import diff_lines, diff_text
+
+    diff = diff_text(str(path), before, after)
+    if paint.coloured(sys.stdout):
+        paint.write(diff_lines(diff), sys.stdout)
+    else:
+        click.echo(diff.encode(errors="surrogateescape"), nl=False)  # as it is: white space at the ends of lines is what may change
 
 
 def _replace(path: Path, text: str) -> None:

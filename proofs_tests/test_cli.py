@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from pathlib import Path
+from shutil import which
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -581,3 +582,64 @@ def test_fmt_leaves_a_wrong_file_as_it_is_and_formats_the_others(run: Run, tmp_p
     assert "wrong.icore:2" in err
     assert "No such file" in err
     assert wrong.read_text(encoding="utf-8") == 'package A "1.0"\nagents {'
+
+
+def test_fmt_diff_shows_what_would_change_and_changes_nothing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.icore").write_text('package A "1.0"\n\nagents { ana }\ninvariant x:  true  \ninvariant y: 1 ==1', encoding="utf-8")
+    Path("good.icore").write_text('package A "1.0"\n', encoding="utf-8")
+    expected = """--- a.icore
++++ a.icore\tformatted
+@@ -1,5 +1,5 @@
+ package A "1.0"
+ 
+ agents { ana }
+-invariant x:  true  
+-invariant y: 1 ==1
+\\ No newline at end of file
++invariant x: true
++invariant y: 1 == 1
+"""
+    before = Path("a.icore").read_bytes()
+    assert run("fmt", "--diff", "a.icore", "good.icore") == (1, expected, "")
+    assert run("fmt", "--diff", "--check", "a.icore") == (1, expected, "")
+    assert run("fmt", "--diff", "good.icore") == (0, "", "")
+    assert Path("a.icore").read_bytes() == before
+    assert run("fmt", "--diff", "absent.icore", "a.icore")[0] == 2
+
+
+def test_fmt_diff_shows_every_character_that_would_change(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.icore").write_text(UNFORMATTED, encoding="utf-8", newline="")
+    # The standard streams of the tests turn no line ending into another.
+    status, out, _ = run("fmt", "--diff", "a.icore")
+    gone = [line for line in out.split("\n")[2:] if line.startswith("-")]
+    assert (status, gone) == (1, ["-\ufefflanguage   1\r", '-package  A   "1.0"\r', "-agents{ana}   # who\r"])
+
+
+def test_a_diff_is_applied_by_patch(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch = which("patch")
+    if patch is None:
+        pytest.skip("there is no `patch` here")
+    monkeypatch.chdir(tmp_path)
+    source = (CHECKOUT / "examples" / "release_pipeline.icore").read_text(encoding="utf-8")
+    Path("a.icore").write_text(source.replace(" == ", "==").replace("{ ", "{").rstrip("\n"), encoding="utf-8")
+    status, diff, _ = run("fmt", "--diff", "a.icore")
+    subprocess.run([patch, "-p0", "--binary"], input=diff.encode(), check=True, capture_output=True)
+    assert (status, run("fmt", "--check", "a.icore")) == (1, (0, "", ""))
+
+
+def test_a_diff_on_a_terminal_is_coloured_by_what_comes_and_goes() -> None:
+    from icore_kernel.report.diff import diff_lines, diff_text
+    from icore_kernel.report.layout import Part
+
+    diff = diff_text("a", "one\n-- two\nthree\n", "one\n++ two\nthree\n")
+    assert [(piece.text, piece.part) for (piece,) in diff_lines(diff)] == [
+        ("--- a", Part.STRONG),
+        ("+++ a\tformatted", Part.STRONG),
+        ("@@ -1,3 +1,3 @@", Part.DIM),
+        (" one", Part.PLAIN),
+        ("--- two", Part.BAD),
+        ("+++ two", Part.GOOD),
+        (" three", Part.PLAIN),
+    ]
