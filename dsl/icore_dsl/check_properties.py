@@ -53,7 +53,6 @@ STANDING = ("legality", "soundness", "faults", "feasibility", "termination", "se
 OBSERVED = ("status", "assignee", "marker", "coverage", "terminal", "evidence")
 REPAIRS = ("assignment", "work", "evidence", "progress", "report")
 REPAIRERS = ("assignee", "proposer", "issuer", "monitor", "environment")
-UNIT = ("tolerance", "floor", "threshold")
 COUNTS = ("patience", "budget")
 
 

@@ -73,8 +73,11 @@ NAMED = {
 }  # fmt: skip
 """What is named by the name behind these words."""
 
+MOST = 4
+"""So many alternatives are listed."""
 
-def expected(fitting: Set[str], spelling: dict[str, str], before: str, declarations: Set[str], limit: int = 4) -> str:
+
+def expected(fitting: Set[str], spelling: dict[str, str], before: str, declarations: Set[str]) -> str:
     """What may stand behind the text `before`, when the terminals `fitting` may; `spelling` gives the text of fixed ones.
 
     `declarations` are the terminals that start declarations.
@@ -98,7 +101,7 @@ def expected(fitting: Set[str], spelling: dict[str, str], before: str, declarati
     words = {name: PHRASES.get(name) or PHRASES.get(text) or f"`{text}`" for name, text in texts.items()}
     marks = [words[name] for name in sorted(left) if texts[name] and not texts[name].isalpha()]
     others = [words[name] for name in sorted(left) if not texts[name] or texts[name].isalpha()]
-    return alternatives(marks + phrases + others, limit)
+    return alternatives(marks + phrases + others, MOST)
 
 
 def alternatives(phrases: list[str], limit: int) -> str:

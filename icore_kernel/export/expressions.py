@@ -183,27 +183,25 @@ def tree_size(terms: Iterable[Term], most: int) -> int:
     return total
 
 
-def cut(roots: Iterable[Term], named: Container[Term] = (), known: Container[Term] = ()) -> list[Term]:
+def cut(roots: Iterable[Term], named: Container[Term] = ()) -> list[Term]:
     """The terms to give a name: shared and of some size, or deep. Each comes after those it needs.
 
-    Those in `named` get one even where they are small; those in `known` have one already.
+    Those in `named` get one even where they are small.
     """
     given = list(roots)
-    order = postorder(given, known)
+    order = postorder(given)
     uses: dict[Term, int] = dict.fromkeys(order, 0)
     for term in order:
         for arg in term.args:
-            if arg in uses:
-                uses[arg] += 1
+            uses[arg] += 1
     for root in given:
-        if root in uses:
-            uses[root] += 1
+        uses[root] += 1
     size: dict[Term, int] = {}
     depth: dict[Term, int] = {}
     chosen: list[Term] = []
     for term in order:
-        own = 1 + sum(size.get(arg, 1) for arg in term.args)
-        level = 1 + max((depth.get(arg, 1) for arg in term.args), default=0)
+        own = 1 + sum(size[arg] for arg in term.args)
+        level = 1 + max((depth[arg] for arg in term.args), default=0)
         nameable = bool(term.args) and (term.sort is Sort.BOOL or term.op in _ARITHMETIC)
         shared = uses[term] > 1 and (own >= _WORTH or (term in named and own > 1))
         if nameable and (shared or level > DEEPEST):

@@ -75,6 +75,11 @@ class Model:
     feasible: bool
     """Whether every reachable state is known to be feasible, so that untouched clauses are not asked for."""
 
+    def terms(self) -> list[Term]:
+        """What its moves, its beginning and its invariants are written with."""
+        terms = [term for move in self.moves for term in (move.enabling, move.legal, *(value for _, value in move.writes))]
+        return [*terms, self.initially, *(invariant.formula for invariant in self.invariants)]
+
     def initial_states(self) -> list[tuple[int, ...]]:
         """Every initial state. ExportError when there are too many to write out, or none."""
         return initial_states(self.system)

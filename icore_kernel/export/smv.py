@@ -39,9 +39,7 @@ class _Smv:
         self._properties = {invariant: names.take(invariant.name, "p") for invariant in model.invariants}
         self._moves = [names.take(move.title, "u") for move in model.moves]
         self._guards = [names.take(f"can_{name}") for name in self._moves]
-        roots = [term for move in model.moves for term in (move.enabling, move.legal, *(value for _, value in move.writes))]
-        roots += [model.initially, *(invariant.formula for invariant in model.invariants)]
-        self._cut = cut(roots, model.clauses)
+        self._cut = cut(model.terms(), model.clauses)
         self._known = {term: names.take(model.clauses.get(term, f"fact_{n + 1}"), "c") for n, term in enumerate(self._cut)}
         self._writer = Writer(STYLE, self._fields, model.symbols, self._constant, self._known)
 

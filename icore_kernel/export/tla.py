@@ -50,9 +50,7 @@ class _Tla:
         self._fields = [names.take(field.name, "v") for field in model.system.fields]
         self.properties = {invariant: names.take(invariant.name, "P") for invariant in model.invariants}
         self._actions = [names.take(move.title, "A") for move in model.moves]
-        roots = [term for move in model.moves for term in (move.enabling, move.legal, *(value for _, value in move.writes))]
-        roots += [model.initially, *(invariant.formula for invariant in model.invariants)]
-        self._cut = cut(roots, model.clauses)
+        self._cut = cut(model.terms(), model.clauses)
         self._known = {term: names.take(model.clauses.get(term, f"Fact_{n + 1}"), "C") for n, term in enumerate(self._cut)}
         self._writer = Writer(STYLE, self._fields, model.symbols, _constant, self._known)
 

@@ -16,7 +16,7 @@ import z3
 from icore_kernel.explore.judge import successor
 from icore_kernel.meaning.smt import Result
 from icore_kernel.prove.guesses import Guesses
-from icore_kernel.prove.samples import Samples, reachable_states
+from icore_kernel.prove.samples import reachable_states
 from icore_kernel.prove.solver import Disagreement, Solver
 from icore_kernel.prove.steps import Steps
 from icore_kernel.terms.node import Term
@@ -201,12 +201,11 @@ class Houdini:
         return later[place]
 
 
-def find_lemmas(steps: Steps, seconds: float, extra: Sequence[Term] = (), samples: Samples | None = None) -> Found:
+def find_lemmas(steps: Steps, seconds: float, extra: Sequence[Term] = ()) -> Found:
     """Guess, and drop what some step breaks. `extra`: formulas to guess about too."""
     started = perf_counter()
     deadline = started + seconds
-    if samples is None:
-        samples = reachable_states(steps.system, SAMPLES, seconds / 4)
+    samples = reachable_states(steps.system, SAMPLES, seconds / 4)
     guesses = Guesses(steps, samples.states, extra)
     houdini = Houdini(steps, guesses, deadline)
     complete = houdini.run()

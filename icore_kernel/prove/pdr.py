@@ -75,7 +75,6 @@ class Reachability:
         self.back = Solver(steps.system, steps.bank, encoder=steps.encoder)
         for fact in facts:
             self.back.fact(fact)
-        self.transition = self.solver.literal()
         self.frames: list[set[Cube]] = [set(), set()]
         self._active: list[Any] = [self.solver.literal(), self.solver.literal()]
         self._join()

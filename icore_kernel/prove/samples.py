@@ -25,16 +25,16 @@ class Samples:
     whole: bool
 
 
-def reachable_states(system: System, most: int, seconds: float, seed: int = 0) -> Samples:
+def reachable_states(system: System, most: int, seconds: float) -> Samples:
     """Up to about `most` different states: drawn from the whole space where it is small, else from its beginning and from random runs."""
     started = perf_counter()
     found = _search(system, Rules(max_states=SEARCHED, timeout=seconds / 2))
     numbers: list[int] = list(range(found.states))
     if found.states > most:
-        numbers = sorted(Random(seed).sample(numbers, most))
+        numbers = sorted(Random(0).sample(numbers, most))
     states = dict.fromkeys(found.store.state(number) for number in numbers)
     if found.stopped is not None:
-        states.update(dict.fromkeys(_random_runs(system, most, started + seconds, seed)))
+        states.update(dict.fromkeys(_random_runs(system, most, started + seconds)))
     return Samples(tuple(states), found.stopped is None)
 
 
@@ -50,8 +50,8 @@ def _search(system: System, rules: Rules) -> Exploration:
     return explore(system, Watchlist(), rules)
 
 
-def _random_runs(system: System, most: int, deadline: float, seed: int) -> tuple[State, ...]:
-    chance = Random(seed)
+def _random_runs(system: System, most: int, deadline: float) -> tuple[State, ...]:
+    chance = Random(0)
     simulator = Simulator(system, Watchlist(), (), "quiet", Audited())
     starts = Starts(system, Clock(Rules()))
     found: dict[State, None] = {}

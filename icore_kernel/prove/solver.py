@@ -6,7 +6,7 @@ fifth of the time of its bit-vector solver with everything switched on by assump
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -16,8 +16,8 @@ import z3
 from icore_kernel.explore.model import State
 from icore_kernel.meaning.smt import Encoder, Result
 from icore_kernel.system import DomainKind, System
-from icore_kernel.terms.node import Term, postorder
-from icore_kernel.terms.table import Op, Variable
+from icore_kernel.terms.node import Term
+from icore_kernel.terms.table import Variable
 from icore_kernel.terms.term import TermBank
 
 TIMEOUT_MS = 5_000
@@ -125,15 +125,3 @@ class Solver:
         """The state that a model gives to a copy of the variables; what the model leaves open has its least code."""
         found = self.encoder.decode(model, self.variables, suffix)
         return tuple(found.get(f.index, f.domain.lo) for f in self.system.fields)
-
-
-def text_of(formulas: Iterable[Term], goal: Term | None, system: System, bank: TermBank, names: Mapping[int, str] | None = None) -> str:
-    """`formulas and not goal` as an SMT-LIB 2 script that a solver should find unsatisfiable."""
-    encoder = Encoder()
-    solver = z3.SolverFor("QF_BV")
-    variables = variables_of(system, bank)
-    every = [*formulas] + ([bank.not_(goal)] if goal is not None else [])
-    read = {v.index for term in postorder(every) if term.op is Op.FIELD for v in (term.variable,)}
-    solver.add(*encoder.domains([v for v in variables if v.index in read]))
-    solver.add(*(encoder.encode(term) for term in every))
-    return f"(set-logic QF_BV)\n{solver.sexpr()}(check-sat)\n"
