@@ -29,5 +29,15 @@ def sighting(exploration: Exploration, table: str, key: str) -> Sighting:
     return found if found is not None else Sighting()
 
 
+def or_more(exploration: Exploration) -> str:
+    """What is said after a count: nothing, or ` or more` where not all states were found."""
+    return " or more" if exploration.stopped else ""
+
+
+def in_states(exploration: Exploration, count: int) -> str:
+    """`in 3 states`, `in 3 states or more`."""
+    return f"in {plural(count, 'state')}{or_more(exploration)}"
+
+
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

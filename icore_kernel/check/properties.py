@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import assert_never
 
-from icore_kernel.check.answers import engine, exhaustive, plural, sighting
+from icore_kernel.check.answers import engine, exhaustive, in_states, plural, sighting
 from icore_kernel.check.plan import INVARIANT, SEEN
 from icore_kernel.check.quiet import failing_clauses
 from icore_kernel.check.reasons import reasons_of
@@ -46,9 +46,8 @@ def _invariant(system: System, exploration: Exploration, prop: Property, key: st
         return exhaustive(exploration, prop.name, f"in {plural(exploration.states, 'state')}", prop.span)
     clause = Clause(prop.name, prop.formula, prop.text, (prop.span,))
     state = exploration.store.state(found.first)
-    count = plural(found.count, "state") + (" or more" if exploration.stopped else "")
     return Result(
-        prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"in {count}", prop.span, run_to(exploration, found.first),
+        prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, in_states(exploration, found.count), prop.span, run_to(exploration, found.first),
         reasons_of(system, clause, state), engine(exploration), seconds=exploration.seconds,
     )  # fmt: skip
 
@@ -57,7 +56,7 @@ def _reachable(system: System, exploration: Exploration, prop: Property, key: st
     found = sighting(exploration, "seen", key)
     if found.first is not None:
         run = run_to(exploration, found.first)
-        detail = f"after {plural(len(run.steps), 'step')}, in {plural(found.count, 'state')}"
+        detail = f"after {plural(len(run.steps), 'step')}, {in_states(exploration, found.count)}"
         return Result(
             prop.name, Verdict.HOLDS, Assurance.EXHAUSTIVE, detail, prop.span, engine=engine(exploration), seconds=exploration.seconds
         )
@@ -106,6 +105,6 @@ def _unreachable(exploration: Exploration, prop: Property, key: str) -> Result:
     if found.first is None:
         return exhaustive(exploration, prop.name, f"in none of {plural(exploration.states, 'state')}", prop.span)
     return Result(
-        prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, f"in {plural(found.count, 'state')}", prop.span,
+        prop.name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, in_states(exploration, found.count), prop.span,
         run_to(exploration, found.first), engine=engine(exploration), seconds=exploration.seconds,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from icore_kernel.check.ongraph import OnGraph, asked
 from icore_kernel.check.places import places
 from icore_kernel.check.plan import make_plan
 from icore_kernel.check.properties import Decide, property_results
+from icore_kernel.check.questions import unaudited_questions
 from icore_kernel.check.reductions import Reduce, Reductions, said_of
 from icore_kernel.check.scenarios import scenario_results
 from icore_kernel.check.sections import Sections
@@ -39,12 +40,14 @@ def check(
     reduce: Reduce = Reduce.AUTO,
 ) -> Report:
     """Decide everything the package declares. `only` keeps the results of those names; `unaudited` lets faults and attempts
-    commit (True: all; names: those); `reduce` says which reductions may be used. UsageError for an unknown name. A bound that is
-    hit makes `unknown`, never success."""
+    commit (those of these names; True: all, and no deeper than what is asked needs); `reduce` says which reductions may be used.
+    UsageError for an unknown name. A bound that is hit makes `unknown`, never success."""
     started = perf_counter()
     system, bank = loaded.system, loaded.bank
     mode = _mode(system, unaudited)
     plan = make_plan(system, bank)
+    if mode == Unaudited() and not rules.stop_when:
+        rules = replace(rules, stop_when=unaudited_questions(system, only))
     needed = replace(rules, keep_graph=rules.keep_graph or asked(system, mode))
     reductions = Reductions()
     if reduce.partial_order or any(p.kind is PropertyKind.SYMMETRY for p in system.properties):

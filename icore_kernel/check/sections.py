@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from icore_dsl.syntax import Span
-from icore_kernel.check.answers import engine, exhaustive, plural, sighting
+from icore_kernel.check.answers import engine, exhaustive, or_more, plural, sighting
 from icore_kernel.check.cheap import legality
 from icore_kernel.check.missing import reasons
 from icore_kernel.check.places import unrequired
@@ -16,7 +16,7 @@ from icore_kernel.check.quiet import waiting, why_no_end
 from icore_kernel.check.reasons import reasons_of
 from icore_kernel.check.repair import repair_of, was_false
 from icore_kernel.explore.judge import successor
-from icore_kernel.explore.model import Exploration, Unaudited, Violation
+from icore_kernel.explore.model import ANSWERED, Exploration, Unaudited, Violation
 from icore_kernel.load import Loaded
 from icore_kernel.runs import run_of_finality, run_of_violation, run_to
 from icore_kernel.system import Clause, Kind
@@ -135,17 +135,27 @@ class Sections:
         wanted = sorted(commits if mode.through is None else mode.through)
         idle = [name for name in wanted if not commits[name]]
         said = ", ".join(f"{name} {commits[name]:,}" for name in wanted if commits[name])
+        if idle and self.found.stopped is not None:
+            detail = " · ".join([*([said] if said else []), f"not committed so far: {', '.join(idle)} ({self.found.stopped})"])
+            yield replace(exhaustive(self.found, "let through", ""), detail=detail)
+            return
         if not wanted or (idle and (mode.through is not None or not said)):
             never = f"never committed: {', '.join(idle)}" if idle else "no fault, and no attempt that `requires` refuses, is declared"
             yield Result("let through", Verdict.UNKNOWN, Assurance.NONE, f"{never}: nothing is shown", engine=engine(self.found))
             return
-        yield exhaustive(self.found, "let through", said + (f" · never committed: {', '.join(idle)}" if idle else ""))
+        if not idle:  # that each did commit is shown, whatever was not searched
+            yield Result("let through", Verdict.HOLDS, Assurance.EXHAUSTIVE, said + or_more(self.found), engine=engine(self.found))
+            return
+        yield exhaustive(self.found, "let through", f"{said} · never committed: {', '.join(idle)}")
 
     def definedness(self) -> Iterator[Result]:
         """Unaudited, legality is not asked; that every write stays in its domain still is."""
         if self.found.violations:
             for result in self.legality():
                 yield replace(result, name="definedness")
+        elif self.found.stopped == ANSWERED and not all(update.defined.is_true for update in self.system.updates):
+            result = exhaustive(self.found, "definedness", "")
+            yield replace(result, detail=f"every write stayed in its domain in {plural(self.found.states, 'state')} ({ANSWERED})")
 
     # ---- states ----------------------------------------------------------------------------------------------------
     def feasibility(self) -> Iterator[Result]:
@@ -171,7 +181,7 @@ class Sections:
         first = min(bad)[0]
         state = self.found.store.state(first)
         here = [clauses[i] for where, i, _ in sorted(bad) if where == first]
-        counts = ", ".join(f"{clauses[i].label} in {plural(count, 'state')}" for _, i, count in sorted(bad))
+        counts = ", ".join(f"{clauses[i].label} in {plural(count, 'state')}" for _, i, count in sorted(bad)) + or_more(self.found)
         run = run_to(self.found, first)
         if kind == FEASIBILITY and not run.steps:
             counts = f"{'an' if run.initial else 'the'} initial state is not feasible: {counts}"

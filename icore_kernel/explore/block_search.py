@@ -103,6 +103,8 @@ class BlockSearch:
             depth = len(self.store.levels) - 1
             if self.full:
                 break
+            if not begin:
+                self.tally.begin_level()
             if depth == self.rules.max_depth:
                 raise Stop(f"max-depth {self.rules.max_depth}")
             level, begin = self._expand(level, begin), 0

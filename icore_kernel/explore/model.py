@@ -21,7 +21,10 @@ State = tuple[int, ...]
 """One value a field, by field index."""
 
 LEGALITY = "legality"
-"""In `Rules.stop_on`: stop at the first illegal occurrence, or one whose write leaves its domain."""
+"""In `Rules.stop_on` and `Rules.stop_when`: an illegal occurrence, or one whose write leaves its domain."""
+
+ANSWERED = "every question is answered"
+"""Why a search stopped by `Rules.stop_when`. What was found is exact, and all that its questions need; counts are up to there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,8 @@ class Rules:
     * `spill_at`: bytes of states and tables from which on the C kernel keeps states on disk (None: 3/4 of the memory available);
     * `cores`: how many the search may use (None: two, where a second is idle); what it finds does not depend on it;
     * `stop_on`: watchlist ids (a check violated, something seen), or LEGALITY;
+    * `stop_when`: questions, each as the ids (as in `stop_on`) of which one is enough to answer it. Once all are answered, no further
+      level is begun: every engine then stops with the same states;
     * `interrupted`: asked now and then; true stops like Ctrl-C does;
     * `keep_graph`: keep the steps of a complete exploration (8 bytes a step and more);
     * `proved`: indices of updates proved legal in every feasible state where they are committable; not tested there again;
@@ -100,6 +105,7 @@ class Rules:
     max_depth: int | None = None
     timeout: float | None = None
     stop_on: frozenset[str] = frozenset()
+    stop_when: tuple[frozenset[str], ...] = ()
     interrupted: Callable[[], bool] | None = None
     progress: Callable[[Progress], None] | None = None
     keep_graph: bool = False

@@ -129,6 +129,7 @@ class OrbitSearch:
             level = self._begin(level)
             if self.full:
                 break
+            self.tally.begin_level()
             if len(self.levels) - 1 == self.rules.max_depth:
                 raise Stop(f"max-depth {self.rules.max_depth}")
             level = self._expand(level)

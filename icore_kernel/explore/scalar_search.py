@@ -226,6 +226,7 @@ class ScalarSearch:
             return
         begin = 0
         while begin < len(self.memory.states):
+            self.tally.begin_level()
             depth = len(self.levels) - 1
             if depth == self.rules.max_depth:
                 raise Stop(f"max-depth {self.rules.max_depth}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from icore_kernel.explore import judge
 from icore_kernel.explore.memory import anonymous, resident, show_size
 from icore_kernel.explore.model import (
+    ANSWERED,
     LEGALITY,
     Coverage,
     DeadEnds,
@@ -148,6 +149,16 @@ class Tally:
         if first is not None and self.first_dead is None:
             self.first_dead = first
 
+    def begin_level(self) -> None:
+        """Before a level is expanded, all of whose states were looked at: raises Stop where every question of `stop_when` is answered."""
+        if not self.rules.stop_when:
+            return
+        met = {name for (name, _), (count, _) in zip(self.watchlist.checks, self.checks, strict=True) if count}
+        met |= {name for (name, _), (count, _) in zip(self.watchlist.seen, self.seen, strict=True) if count}
+        if self.violations:
+            met.add(LEGALITY)
+        stop_when_met(self.rules, met)
+
     def record(self) -> dict[str, Any]:
         """All counts as JSON has them, for a checkpoint; nothing in it changes later."""
         return {
@@ -229,6 +240,12 @@ class Tally:
             seconds=seconds,
             store=store,
         )
+
+
+def stop_when_met(rules: Rules, met: Set[str]) -> None:
+    """Raises Stop where `met` answers every question of `stop_when`."""
+    if rules.stop_when and not any(question.isdisjoint(met) for question in rules.stop_when):
+        raise Stop(ANSWERED)
 
 
 def _text(value: Fraction | None) -> str | None:

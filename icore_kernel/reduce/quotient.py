@@ -140,6 +140,7 @@ class QuotientSearch(ScalarSearch):
                 self._admit(known, -1, -1, None)
         begin = 0
         while begin < len(self.memory.states):
+            self.tally.begin_level()
             depth = len(self.lengths) - 1
             if depth == self.rules.max_depth:
                 raise Stop(f"max-depth {self.rules.max_depth}")

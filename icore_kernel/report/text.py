@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never
 
+from icore_kernel.explore.model import ANSWERED
 from icore_kernel.report.fork import apart_lines, fork_lines, said
 from icore_kernel.report.layout import Line, Part, Piece, line, number, place
 from icore_kernel.verdict import ExitStatus, Finding, Reason, Report, Result, Run, Step, Verdict
@@ -99,7 +100,9 @@ def _space(report: Report, width: int) -> Iterator[Line]:
     if isinstance(reduction, Mapping):
         for words in reduction["said"]:
             yield _columns("", width, Piece(""), words)
-    if stopped := space.get("stopped"):
+    if (stopped := space.get("stopped")) == ANSWERED:
+        yield _columns("", width, Piece(""), f"{stopped}: the search went no deeper, and counts are up to there")
+    elif stopped:
         yield _columns("", width, Piece("unknown", Part.UNSURE), f"the search stopped before its end: {stopped}")
 
 
