@@ -142,12 +142,16 @@ def run_lines(path: Path, loop: Loop, outcome: Outcome, entries: list[Entry], as
         yield from told[-LAST:]
     yield line()
     counts = Counter(entry.kind for entry in entries)
-    unanswered = sum(_unanswered(entry) for entry in entries if entry.kind == "refusal")
-    said = [number(counts["commit"], "commit"), number(counts["refusal"] - unanswered, "refusal")]
+    mistakes = Counter(_mistake(entry) for entry in entries if entry.kind == "refusal")
+    unanswered, misscheduled = mistakes["answer"], mistakes["schedule"]
+    said = [number(counts["commit"], "commit"), number(mistakes[""], "refusal")]
     said.extend([number(unanswered, "answer that could not be used", "answers that could not be used")] if unanswered else [])
+    said.extend([number(misscheduled, "wrong schedule")] if misscheduled else [])
     yield line("  ", ", ".join([*said, number(counts["diagnosis"], "intervention")]))
     found = loop.diagnostician.diagnostics(loop.auditor.state)
     yield line(f"  snd {found.soundness}, astab {found.stability}, cq {found.quality}")
+    if because := _gave_up(entries):
+        yield line("  the host was given up: ", because)
     if asked.record is None:
         yield line(Piece("  nothing was kept: --record FILE.jsonl keeps the run", Part.DIM))
     else:
@@ -178,8 +182,15 @@ def _repeated(count: int) -> Iterator[Line]:
         yield line(Piece(f"        … and the same in {number(count, 'more round')}", Part.DIM))
 
 
-def _unanswered(entry: Entry) -> bool:
-    return bool(entry.body["violations"]) and entry.body["violations"][0]["clause"] == "answer"
+def _mistake(entry: Entry) -> str:
+    """Of a refusal or feedback: the host's mistake in it (`answer`, `schedule`); empty where what was proposed breaks a clause."""
+    clause = entry.body["violations"][0]["clause"] if entry.body["violations"] else ""
+    return clause if clause in {"answer", "schedule"} else ""
+
+
+def _gave_up(entries: Sequence[Entry]) -> str | None:
+    """Why the host gave up, where it did."""
+    return next((entry.body.get("because") for entry in reversed(entries) if entry.kind == "end"), None)
 
 
 def _part(outcome: Outcome) -> Part:
@@ -197,9 +208,10 @@ def _told(entry: Entry) -> Iterator[Line]:
         case "wait":
             yield line(head, Piece("wait       ", Part.DIM), f"{b['agent']}")
         case "refusal" | "feedback":
-            what = b["update"] or ("no usable answer" if _unanswered(entry) else "no proposal")
+            what = b["update"] or {"answer": "no usable answer", "schedule": "the schedule", "": "no proposal"}[_mistake(entry)]
             label = "refused    " if entry.kind == "refusal" else "feedback   "
-            yield line(head, Piece(label, Part.BAD), what, Piece(f"  by {b['agent']}", Part.DIM))
+            who = "by the host" if _mistake(entry) == "schedule" else f"by {b['agent']}"
+            yield line(head, Piece(label, Part.BAD), what, Piece(f"  {who}", Part.DIM))
             yield from _broken(b["violations"], what)
         case "diagnosis":
             names = ", ".join(c["component"] for c in b["components"])
@@ -242,6 +254,7 @@ def run_record(loop: Loop, outcome: Outcome, entries: list[Entry], asked: Asked)
         "host": loop.host.name,
         "outcome": outcome.value,
         "exit_status": exit_status(outcome),
+        "because": _gave_up(entries),
         "rounds": loop.frame.t,
         "entries": len(entries),
         "commits": counts["commit"],

@@ -10,6 +10,7 @@ from fractions import Fraction
 from icore_kernel.audit.auditor import Audit
 from icore_kernel.audit.diagnosis import Diagnostics
 from icore_kernel.audit.host import Candidate, Choice, Diagnosis, Proposal, View
+from icore_kernel.audit.judge import Violation
 from icore_kernel.audit.label import Labelled
 from icore_kernel.audit.tables import Settings
 from icore_kernel.explore.model import State
@@ -76,6 +77,8 @@ class Frame:
     attempts: tuple[Candidate, ...] = ()
     choice: Choice | None = None
     """(m, rho)"""
+    unscheduled: Violation | None = None
+    """What is wrong with (m, rho), so that nobody is asked."""
     view: View | None = None
     """L"""
     proposal: Proposal = field(default_factory=Proposal)

@@ -123,8 +123,14 @@ class Choice:
     candidate: Candidate
 
 
+class GivenUp(Exception):
+    """Raised by a host that has nobody left to ask. The run ends as `incomplete`, and the message stands in the record's end."""
+
+
 class Host(Protocol):
-    """A policy over proposals. Methods may take their time; what they raise ends the run as `interrupted`, with the record intact."""
+    """A policy over proposals. Methods may take their time. GivenUp ends the run as `incomplete`, what else they raise as `interrupted`;
+    the record is intact and sealed.
+    """
 
     name: str
     features: bool

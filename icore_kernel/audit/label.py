@@ -12,13 +12,19 @@ from icore_kernel.audit.judge import Judge, Violation
 from icore_kernel.audit.tables import Tables
 from icore_kernel.check.reasons import WORK
 from icore_kernel.explore.model import State
+from icore_kernel.near import MOST, near
 from icore_kernel.system import DomainKind, Field, Kind, System
 from icore_kernel.terms.node import Term
 
 WORLD = frozenset({"monitor", "environment"})
 """Actors that are no agents, for which the host speaks when it schedules them."""
+NOBODY = "nobody"
+"""The actor of an update that names none: whoever is of the package may propose it."""
 STAFFING = frozenset({"assign", "reassign", "unassign"})
 """Operations that an agent with authority over assignments may propose for others (section 5)."""
+
+LONGEST_NAME = 80
+"""Characters of a name from outside that are kept."""
 
 HIDDEN = frozenset({"under", "captured", "then"})
 """Kinds of fields that nobody outside sees: which evidence an assertion rests on, what was captured, the context of an assignment."""
@@ -43,6 +49,24 @@ class Labelled:
     before: State
     after: State | None
     problems: tuple[Violation, ...] = ()
+
+
+def actors(tables: Tables) -> tuple[str, ...]:
+    """Everybody in whose name something can be proposed: the declared agents, and the actors that are none."""
+    return (*tables.agents, *sorted(WORLD, reverse=True), NOBODY)
+
+
+def no_agent(name: str, tables: Tables) -> str:
+    """Of a name that is none of them: `'anna', who is no agent of the package: did you mean ana? Its agents are ana, bo`."""
+    listed = ", ".join(tables.agents[:MOST]) + (f" and {len(tables.agents) - MOST:,} more" if len(tables.agents) > MOST else "")
+    meant = near(name[:LONGEST_NAME], actors(tables))
+    its = f": {meant} Its" if meant.startswith("did you mean") else "; its"
+    return f"{recordable(name)!r}, who is no agent of the package{its} agents are {listed or 'none'}"
+
+
+def recordable(text: str, longest: int = LONGEST_NAME) -> str:
+    """A text from outside as a record can hold it: its beginning, without lone surrogates."""
+    return text[:longest].encode("utf-8", "replace").decode()
 
 
 class Labeller:
@@ -77,8 +101,10 @@ class Labeller:
     def _labelled(self, state: State, agent: str, step: Step, number: int, staffing: bool = False) -> Labelled:
         update = self.system.updates[number]
         problems: tuple[Violation, ...] = ()
-        if update.actor not in {agent, "nobody"} and not (staffing and update.operation in STAFFING):
-            said = f"{update.name} is for {update.actor} to do, " + (f"not for {agent}" if agent else "and nobody is named: say agent=…")
+        known = agent in actors(self.tables)
+        if not known or (update.actor not in {agent, NOBODY} and not (staffing and update.operation in STAFFING)):
+            who = agent if known else no_agent(agent, self.tables)
+            said = f"{update.name} is for {update.actor} to do, " + (f"not for {who}" if agent else "and nobody is named: say agent=…")
             problems = (Violation("definition 6(ii) actor", update.name, said, spans=() if update.span is None else (update.span,)),)
         return Labelled(step, number, update.name, state, self.judge.successor(state, number), problems)
 

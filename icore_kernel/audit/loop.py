@@ -55,15 +55,19 @@ from typing import TypeVar
 from icore_kernel.audit.auditor import Audit, Auditor, Disagreement
 from icore_kernel.audit.diagnosis import ASSIGNMENT, FLAG, NOTHING_ENABLED, PATIENCE, QUALITY, REASSIGN, Diagnostician
 from icore_kernel.audit.frame import Frame, Outcome, Parameters
-from icore_kernel.audit.host import Diagnosis, Host, Json, Proposal, Step
+from icore_kernel.audit.host import Diagnosis, GivenUp, Host, Json, Proposal, Step
 from icore_kernel.audit.judge import Violation
+from icore_kernel.audit.label import recordable
 from icore_kernel.audit.recovery import progressed, recovery_violations
+from icore_kernel.audit.schedule import unscheduled
 from icore_kernel.audit.views import Views
 from icore_kernel.record.entry import RecordError
 from icore_kernel.system import Kind
 
 NOT_ASKED = Proposal(problem="nobody was asked")
 BUDGET_REPORT = "terminal(budget)"
+LONGEST_REASON = 1_000
+"""Characters of what a host says as it gives up, that are kept."""
 
 F = TypeVar("F", bound=Callable[..., object])
 LINES: dict[int, str] = {}
@@ -92,12 +96,15 @@ class Loop:
     def run(self) -> Outcome:
         """The listing, until one of its returns. Where solver and evaluation differ it ends as INTERNAL, and the record says in what.
 
-        What a host raises is raised again, after the record says that the run was interrupted.
+        A host that gives up ends it as INCOMPLETE. What a host raises else is raised again, after the record says that the run was
+        interrupted.
         """
         try:
             return self.listing()
         except Disagreement:
             return self._end(Outcome.INTERNAL, 0)
+        except GivenUp as gone:
+            return self._end(Outcome.INCOMPLETE, 0, recordable(str(gone), LONGEST_REASON))
         except KeyboardInterrupt:
             if outcome := self._interrupted():
                 return outcome
@@ -201,11 +208,12 @@ class Loop:
     def schedule(self) -> None:
         f = self.frame
         f.choice = self.host.schedule(f.t, f.u, self.views.schedule(f.x, f.attempts, f.u))
+        f.unscheduled = unscheduled(f.choice, self.auditor.tables, (*f.u, *f.attempts))
 
     @line(11)
     def local_view(self) -> None:
         f = self.frame
-        f.view = None if f.choice is None else self.views.local(f.x, f.t, f.choice, f.u, f.attempts)
+        f.view = None if f.choice is None or f.unscheduled else self.views.local(f.x, f.t, f.choice, f.u, f.attempts)
 
     @line(12)
     def agent_step(self) -> None:
@@ -221,7 +229,7 @@ class Loop:
     @line(14)
     def audit_ordinary(self) -> None:
         f = self.frame
-        f.audit = self._answered(f.proposal, self.auditor.audit(f.labelled), most=1)
+        f.audit = Audit((), (f.unscheduled,)) if f.unscheduled else self._answered(f.proposal, self.auditor.audit(f.labelled), most=1)
 
     @line(15)
     def ordinary_is_legal(self) -> bool:
@@ -250,7 +258,7 @@ class Loop:
         agent = self._proposer()
         entry = self.auditor.refuse(f.audit, kind="refusal", round=f.t, agent=agent, more={"line": 20}, outside=f.proposal.outside)
         self.auditor.raise_flag(entry, agent, f.audit)
-        self.views.tell(entry, agent, f"{_named(f.proposal)} refused: {_why(f.audit)}")
+        self.views.tell(entry, agent, f"{'the schedule' if f.unscheduled else _named(f.proposal)} refused: {_why(f.audit)}")
         f.h += 1
 
     @line(23)
@@ -381,7 +389,7 @@ class Loop:
 
     def _proposer(self) -> str:
         choice = self.frame.choice
-        return "" if choice is None else choice.agent
+        return "" if choice is None else recordable(choice.agent)
 
     @staticmethod
     def _answered(proposal: Proposal, audit: Audit, most: int | None) -> Audit:
@@ -403,8 +411,11 @@ class Loop:
         assert after is not None
         return tuple(after)
 
-    def _end(self, outcome: Outcome, number: int) -> Outcome:
+    def _end(self, outcome: Outcome, number: int, because: str = "") -> Outcome:
+        """`because`: why the run ends where the listing would go on, for the record."""
         body: dict[str, Json] = {"outcome": outcome.value, "line": number, "t": self.frame.t, "state": self.auditor.state_digest}
+        if because:
+            body["because"] = because
         self.auditor.store.append("end", body)
         return outcome
 

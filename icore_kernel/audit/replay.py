@@ -19,9 +19,10 @@ from icore_kernel.audit.diagnosis import ASSIGNMENT, FLAG, NOTHING_ENABLED, PATI
 from icore_kernel.audit.frame import Frame, Outcome
 from icore_kernel.audit.host import CodeOrName, Diagnosis, Step
 from icore_kernel.audit.judge import Judge
-from icore_kernel.audit.label import Labelled
+from icore_kernel.audit.label import Labelled, actors
 from icore_kernel.audit.loop import BUDGET_REPORT, diagnosis_json
 from icore_kernel.audit.recovery import progressed, recovery_violations
+from icore_kernel.audit.schedule import CLAUSE
 from icore_kernel.explore.model import State
 from icore_kernel.load import InputError, Loaded, UsageError, assemble, load_theory, parse_module
 from icore_kernel.prove.commit import Ruling
@@ -30,8 +31,8 @@ from icore_kernel.record.entry import Entry
 from icore_kernel.record.memory import MemoryStore
 from icore_kernel.system import System
 
-NOT_OF_THE_STATE = frozenset({"answer", "solver"})
-"""Clauses that a host broke, or the solver did not decide: nothing in the record says it again."""
+NOT_OF_THE_STATE = frozenset({"answer", "solver", CLAUSE})
+"""Clauses that a host broke, or the solver did not decide: nothing in the record says it again (of a schedule, only that it was wrong)."""
 
 
 TIMED = frozenset({"commit", "refusal", "feedback", "wait", "diagnosis", "end"})
@@ -158,7 +159,7 @@ class Replay:
             case "diagnosis":
                 self._diagnosis(body)
             case "end":
-                self._end(body["outcome"], body["t"])
+                self._end(body["outcome"], body["t"], body.get("because"))
             case "internal":
                 pass
             case "seal":
@@ -245,6 +246,8 @@ class Replay:
         if recovery and not audit.violations and self.diagnosis is not None:
             more = recovery_violations(auditor, self.diagnostician, self.diagnosis, self.x_minus, audit)
             audit = Audit(audit.steps, more, audit.core, audit.microseconds)
+        if any(v["clause"] == CLAUSE for v in body["violations"]):
+            self._misscheduled(body)
         said = sorted({(v["clause"], v["instance"]) for v in body["violations"] if v["clause"] not in NOT_OF_THE_STATE})
         unusable = any(v["clause"] in NOT_OF_THE_STATE for v in body["violations"])
         broken = sorted({(v.clause, v.instance) for v in audit.violations})
@@ -259,6 +262,15 @@ class Replay:
             return
         self._acts(body)
         auditor.raise_flag(entry.seq, body["agent"], audit)
+
+    def _misscheduled(self, body: Mapping[str, Any]) -> None:
+        """Line 10: a schedule that was refused names nobody, no agent, or what could not be attempted; and then nothing was proposed."""
+        (violation,) = body["violations"]
+        numbers = {n for some in self.auditor.judge.enabled(self.state) for n in some}
+        agent, named = body["agent"], violation["instance"]
+        asked = agent in actors(self.auditor.tables) and (not named or self.auditor.labeller.number(named) in numbers)
+        if asked or body["proposal"]:
+            raise Differs(f"it refuses a schedule, and {_short(agent)} could be asked")
 
     def _diagnosis(self, body: Mapping[str, Any]) -> None:
         """Line 26 and what follows from it, as far as the record holds what it was made of."""
@@ -287,7 +299,8 @@ class Replay:
         }
         return [name for name, holds in held.items() if holds]
 
-    def _end(self, outcome: str, t: int) -> None:
+    def _end(self, outcome: str, t: int, because: object) -> None:
+        """`because`: where a host gave up, which the state does not show, as it does not show an interruption."""
         system, holds = self.auditor.system, self.auditor.holds
         match Outcome(outcome):
             case Outcome.ACCEPT:
@@ -299,7 +312,7 @@ class Replay:
             case Outcome.BUDGET:
                 shown = self.reported
             case Outcome.INCOMPLETE:
-                shown = self.budget is None or t == self.budget
+                shown = self.budget is None or t == self.budget or (isinstance(because, str) and because != "")
             case Outcome.INTERNAL:
                 shown = self.last == "internal"
             case Outcome.INTERRUPTED:

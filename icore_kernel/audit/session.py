@@ -20,6 +20,7 @@ from icore_kernel.audit.diagnosis import Diagnostician, Diagnostics
 from icore_kernel.audit.frame import Outcome
 from icore_kernel.audit.host import Candidate, CodeOrName, Json, Step
 from icore_kernel.audit.judge import Violation
+from icore_kernel.audit.label import actors
 from icore_kernel.load import Loaded, UsageError, load
 from icore_kernel.near import near
 from icore_kernel.record.canonical import DEEPEST, CanonicalError, canonical
@@ -65,7 +66,7 @@ class Session:
 
         UsageError for an agent that is none.
         """
-        known = (*self.auditor.tables.agents, "monitor", "environment", "nobody")
+        known = actors(self.auditor.tables)
         if agent is not None and agent not in known:
             raise UsageError(f"{self.auditor.system.name} has no agent {agent!r}; {near(agent, known)}")
         numbers, _ = self.auditor.judge.enabled(self.auditor.state)

@@ -59,6 +59,11 @@ class Endpoint:
         self.largest = largest
         self.key()
 
+    @property
+    def place(self) -> str:
+        """The address for messages and records: without the query, which may hold a key."""
+        return urlsplit(self.url)._replace(query="").geturl()
+
     def key(self) -> str:
         """The key in the environment, empty where none is asked for. Raises HostError where it is missing or cannot stand in a header."""
         if self.key_from_env is None:

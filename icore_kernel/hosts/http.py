@@ -14,7 +14,7 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
-from icore_kernel.audit.host import Candidate, Choice, Diagnosis, Host, Json, Proposal, Schedule, Step, View
+from icore_kernel.audit.host import Candidate, Choice, Diagnosis, GivenUp, Host, Json, Proposal, Schedule, Step, View
 from icore_kernel.audit.label import WORLD
 from icore_kernel.hosts.answers import LONGEST_PROBLEM, Answer, AnswerError, Usage, cleaned, read_answer, read_envelope, told
 from icore_kernel.hosts.endpoint import Endpoint, Exchange
@@ -40,6 +40,8 @@ class HttpHost:
     * `key_from_env` names the environment variable with the key; it is read for each request, sent as a bearer token, kept nowhere.
     * `timeout`: seconds for one whole exchange; `retries`: further attempts after time-outs, lost or cut-off connections, and statuses 408,
       425, 429 and 5xx, with pauses of `pause` seconds, doubled each time, or as long as the server asks, at most 30.
+    * `give_up`: after so many questions in a row of which no attempt got even a status from the server, it is given up: the next question
+      raises GivenUp, which ends the run as incomplete. One answer, whatever it says, and the count begins anew. None: never.
     * `about`: what the task is, for the models. `faults`: faults that the package declares are offered too. `largest`: bytes of an answer.
 
     Raises HostError for what cannot work: a URL that is none, a key that is not there.
@@ -56,6 +58,7 @@ class HttpHost:
         timeout: Fraction | int = 60,
         retries: int = 2,
         pause: Fraction | int = 1,
+        give_up: int | None = 3,
         scheduler: Host | None = None,
         about: str = "",
         faults: bool = False,
@@ -65,6 +68,8 @@ class HttpHost:
     ) -> None:
         if timeout <= 0 or retries < 0 or pause < 0 or tokens < 1 or largest < 1:
             raise HostError("time-out, tokens and size are above 0; retries and pause not below")
+        if give_up is not None and give_up < 1:
+            raise HostError("a host is given up after at least one question without an answer, or never (None)")
         if not model or not model.isprintable():
             raise HostError("the host needs the name of a model, of printable characters")
         self.endpoint = Endpoint(url, key_from_env, Fraction(timeout), largest)
@@ -72,7 +77,11 @@ class HttpHost:
         self.retries, self.pause, self.sleep = retries, Fraction(pause), sleep
         self.scheduler = scheduler
         self.features = scheduler is not None and scheduler.features
+        self.give_up = give_up
         self._last = ""
+        self._unheard = 0
+        """Questions in a row, up to the last, that nothing answered."""
+        self._cause = ""
 
     # ---- the protocol -----------------------------------------------------------------------------------------------------
     def schedule(self, round: int, enabled: Sequence[Candidate], view: Schedule) -> Choice:
@@ -101,6 +110,9 @@ class HttpHost:
         offered = [c for c in view.candidates if self.faults or not c.fault]
         if not offered:
             return Proposal()
+        if self.give_up is not None and self._unheard >= self.give_up:
+            times = "a question" if self._unheard == 1 else f"{self._unheard} questions in a row"
+            raise GivenUp(f"{self.endpoint.place} left {times} without any answer; the last: {self._cause}")
         content = json.dumps(self._request(view, offered), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         asked = Asked(len(offered) + 1, self.endpoint.key_or_nothing())
         for attempt in range(self.retries + 1):
@@ -110,6 +122,7 @@ class HttpHost:
                 break
             wanted = self.pause * 2**attempt if exchange.pause is None else exchange.pause
             self.sleep(float(min(wanted, LONGEST_PAUSE)))
+        self._unheard, self._cause = (0, "") if asked.heard else (self._unheard + 1, asked.problem)
         outside = asked.outside(self.model, content)
         if asked.answer is None:
             return Proposal((), outside, asked.problem)
@@ -134,12 +147,15 @@ class Asked:
     def __init__(self, offered: int, secret: str) -> None:
         self.offered, self.secret = offered, secret
         self.answer: Answer | None = None
+        self.heard = False
+        """Whether a server answered at all, were it to say that it cannot."""
         self.problem = ""
         self.attempts: list[Json] = []
         self.usages: list[Usage] = []
 
     def read(self, exchange: Exchange) -> None:
         usage, problem = Usage(), exchange.problem
+        self.heard = self.heard or exchange.status is not None
         try:
             if not problem:
                 envelope, usage = read_envelope(exchange.body)

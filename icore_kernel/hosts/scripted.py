@@ -12,7 +12,8 @@ A line is one of
     # a comment; empty lines are allowed
 
 and a JSON line may carry `outside`, an object for the record. The script is one sequence: while its next line is a recovery that was not
-asked for yet, and after its end, agents wait; a recovery that is asked for while the next line is none is answered by waiting.
+asked for yet, and after its end, agents wait; a recovery that is asked for while the next line is none is answered by waiting. A line
+whose agent was scheduled and never asked (it is no agent of the package) is passed over.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class ScriptedHost:
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = tuple(lines)
         self._next = 0
+        self._scheduled = -1
+        """The line that the last schedule was made for."""
 
     @classmethod
     def read(cls, path: str | Path, system: System | None = None) -> ScriptedHost:
@@ -78,7 +81,10 @@ class ScriptedHost:
         return len(self.lines) - self._next
 
     def schedule(self, round: int, enabled: Sequence[Candidate], view: Schedule) -> Choice:
+        if self._scheduled == self._next:
+            self._next += 1
         line = self._ahead(revision=False)
+        self._scheduled = -1 if line is None else self._next
         if line is None or not line.steps:
             return Choice(line.agent if line is not None and line.agent else enabled[0].actor, enabled[0])
         wanted = squeezed(line.steps[0].update or "")
