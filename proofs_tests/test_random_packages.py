@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 import reference
+from explore_lab import assert_agrees
 from random_packages import FLAWS, random_package
-from test_explore import assert_agrees
 
 from icore_kernel import api
 from icore_kernel.api import Reduce
