@@ -1,7 +1,7 @@
 """The grounded system: what every engine takes, and all that any engine knows of a package.
 
 A `System` has no syntax and no theory names in it: finite-domain fields, initial states, ground updates (guard,
-writes, what they record), named clauses, properties. `ground.py` builds it; exploration, proof and audit read it.
+writes, what they record), named clauses, properties. `ground` builds it; exploration, proof and audit read it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import Enum
 from fractions import Fraction
 
 from icore_dsl.syntax import Span
-from icore_kernel.terms.term import Term
+from icore_kernel.terms.term import Term, TermBank
 
 
 class DomainKind(Enum):
@@ -56,6 +56,10 @@ class Field:
     """What it is a coordinate of: `status`, `assignee`, `certificate`, `ifield` … (the first item of its slot's key)."""
     owner: str = ""
     """The name of the declaration it belongs to: an input, an artifact, a certificate schema, a relation."""
+
+    def term(self, bank: TermBank) -> Term:
+        """The FIELD term that reads it."""
+        return bank.variable(self.name, self.index, self.domain.lo, self.domain.hi, self.domain.kind is DomainKind.BOOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,19 @@ class GroundUpdate:
         """`finish(ana, unit)`, `finish.careless(ana, unit)`: how runs and reports call it."""
         inner = ", ".join(value for _, value in self.binding)
         return f"{self.schema}({inner})" if self.binding else self.schema
+
+    @property
+    def written(self) -> int:
+        """The fields it writes: bit i for field i."""
+        return sum({1 << write.field.index for write in self.writes})
+
+    @property
+    def reads(self) -> int:
+        """The fields that decide whether it can commit and what it writes: bit i for field i. Legality may read others."""
+        mask = self.when.reads | self.requires.reads | self.defined.reads
+        for write in self.writes:
+            mask |= write.value.reads
+        return mask
 
 
 class PropertyKind(Enum):

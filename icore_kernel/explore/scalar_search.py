@@ -96,7 +96,7 @@ class Move:
         self.after = [(clause.label, frozenset(conjuncts(clause.formula))) for clause in update.after]
         parts = dict.fromkeys(part for _, own in self.after for part in own if part not in feasibility.parts)
         self.own_after = Conjuncts(tuple(parts))
-        self.written = sum({1 << write.field.index for write in update.writes})
+        self.written = update.written
 
     def successor(self, state: State) -> State:
         after = list(state)

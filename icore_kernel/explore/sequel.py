@@ -72,7 +72,7 @@ def _first_change(
     """The least (row, update) whose step changes the truth of an outcome, and the outcomes that it changes."""
     best: tuple[int, int, tuple[Clause, ...]] | None = None
     for taken in steps:
-        written = sum({1 << write.field.index for write in stepper.system.updates[taken.update].writes})
+        written = stepper.system.updates[taken.update].written
         asked = [clause for clause in outcomes if clause.formula.reads & written]
         if not asked:
             continue

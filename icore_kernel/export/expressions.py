@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from icore_kernel.export.symbols import Enumeration, Symbols
+from icore_kernel.system import DomainKind, Field
 from icore_kernel.terms.term import Op, Sort, Term, postorder
 
 DEEPEST = 20
@@ -73,6 +74,10 @@ class Writer:
         if boolean:
             return self.style.true if code else self.style.false
         return str(code) if about is None else self.constant(about, code)
+
+    def code(self, field: Field, code: int) -> str:
+        """A value of a field."""
+        return self.value(code, self.symbols.of_field(field), field.domain.kind is DomainKind.BOOL)
 
     def conjuncts(self, *terms: Term) -> list[str]:
         """The parts of a conjunction, each ready to stand in one; none when it is always true."""

@@ -73,7 +73,7 @@ class _Maude:
             yield f"  var {name} : {'Bool' if sort is Sort.BOOL else 'Int'} ."
         yield ""
         for place, state in enumerate(self._initial):
-            text = self._state([self._value(field, state[field.index]) for field in system.fields])
+            text = self._state([self._writer.code(field, state[field.index]) for field in system.fields])
             yield f"  eq start = {text} ." if len(self._initial) == 1 else f"  rl [initial-{place + 1}] : start => {text} ."
         yield from rules
         yield from properties
@@ -93,7 +93,7 @@ class _Maude:
         conditions = [condition for condition in asked if condition]
         after = list(self._fields)
         for field, value in move.writes:
-            after[field.index] = writer.text(value, None if value.sort is Sort.BOOL else self._model.symbols.of_field(field))
+            after[field.index] = writer.text(value, self._model.symbols.of_field(field))
         yield f"  {'crl' if conditions else 'rl'} [{label}] : *** {comment(move.title)}"
         yield f"    {self._state(self._fields)}"
         yield f"    => {self._state(after)}" + ("" if conditions else " .")
@@ -130,6 +130,3 @@ class _Maude:
             return "Bool"
         about = self._model.symbols.of_field(field)
         return "Int" if about is None else self._titles[about]
-
-    def _value(self, field: Field, code: int) -> str:
-        return self._writer.value(code, self._model.symbols.of_field(field), field.domain.kind is DomainKind.BOOL)

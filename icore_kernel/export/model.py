@@ -169,9 +169,8 @@ def _move(system: System, bank: TermBank, lowering: Lowering, update: GroundUpda
     judged = update.kind is not Kind.ENVIRONMENT
     before = [clause.formula for clause in update.before] if judged else []
     enabling = bank.conj([update.when, update.requires, update.defined, *before])
-    touched = sum({1 << index for index in mapping})
     after = [formula for _, formula in _parts(update.after)] if judged else []
-    after += [formula for _, formula in _parts(system.feasibility) if judged and (not feasible or formula.reads & touched)]
+    after += [formula for _, formula in _parts(system.feasibility) if judged and (not feasible or formula.reads & update.written)]
     legal = bank.conj(substitute(bank, formula, mapping, memo) for formula in after)
     writes = tuple((write.field, lowering.of(write.value)) for write in _changing(update.writes))
     return Move(update, lowering.of(enabling), lowering.of(legal), writes)

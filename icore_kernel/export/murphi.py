@@ -67,7 +67,7 @@ class _Murphi:
         for place, state in enumerate(self._initial):
             yield f'startstate "initial {place + 1}"'
             yield "begin"
-            yield from (f"  {self._fields[f.index]} := {self._value(f, state[f.index])};" for f in system.fields)
+            yield from (f"  {self._fields[f.index]} := {self._writer.code(f, state[f.index])};" for f in system.fields)
             yield "end;"
         for move in self._model.moves:
             yield from self._rule(move)
@@ -154,10 +154,7 @@ class _Murphi:
         return steps, [f"{name}: {self._domain(field)}" for name, (field, _) in zip(kept, first, strict=True)]
 
     def _assigned(self, writer: Writer, field: Field, value: Term) -> str:
-        return writer.text(value, None if value.sort is Sort.BOOL else self._model.symbols.of_field(field))
-
-    def _value(self, field: Field, code: int) -> str:
-        return self._writer.value(code, self._model.symbols.of_field(field), field.domain.kind is DomainKind.BOOL)
+        return writer.text(value, self._model.symbols.of_field(field))
 
     def _domain(self, field: Field) -> str:
         if field.domain.kind is DomainKind.BOOL:

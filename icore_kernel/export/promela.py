@@ -73,7 +73,7 @@ class _Promela:
         if len(self._initial) > 1:
             yield "  if"
             for state in self._initial:
-                chosen = "; ".join(f"{self._fields[f.index]} = {self._value(f, state[f.index])}" for f in system.free)
+                chosen = "; ".join(f"{self._fields[f.index]} = {self._writer.code(f, state[f.index])}" for f in system.free)
                 yield f"  :: d_step {{ {chosen} }}"
             yield "  fi;"
         yield "end:"
@@ -101,16 +101,14 @@ class _Promela:
 
     def _declaration(self, field: Field) -> str:
         name = self._fields[field.index]
-        value = self._value(field, self._initial[0][field.index] if len(self._initial) == 1 else self._model.system.initial[field.index])
+        start = self._initial[0] if len(self._initial) == 1 else self._model.system.initial
+        value = self._writer.code(field, start[field.index])
         about = self._model.symbols.of_field(field)
         kind = _type(field) if about is None or self._numbered else f"mtype:{self._titles[about]}"
         note = f"{comment(field.name)}: {field.domain.lo}..{field.domain.hi}"
         if about is None and field.domain.kind is DomainKind.ENUM:
             note += f" ({comment(', '.join(field.domain.names))})"
         return f"{kind} {name} = {value}; /* {note} */"
-
-    def _value(self, field: Field, code: int) -> str:
-        return self._writer.value(code, self._model.symbols.of_field(field), field.domain.kind is DomainKind.BOOL)
 
     def _move(self, move: Move) -> Iterator[str]:
         yield f"  /* {comment(move.title)} */"
@@ -151,7 +149,7 @@ class _Promela:
                 written |= 1 << field.index
         unread = [field for field in self._model.system.fields if written & ~read & 1 << field.index]
         if unread:
-            values = " && ".join(f"{self._fields[field.index]} == {self._value(field, field.domain.lo)}" for field in unread)
+            values = " && ".join(f"{self._fields[field.index]} == {self._writer.code(field, field.domain.lo)}" for field in unread)
             yield "  /* never taken: it reads what no update reads, which SPIN would else leave out of its states */"
             yield f"  :: d_step {{ false && {values} -> skip }}"
 

@@ -9,7 +9,7 @@ from icore_kernel.export.model import Model
 from icore_kernel.export.names import Names, comment, enumerated, words
 from icore_kernel.export.symbols import Enumeration
 from icore_kernel.system import DomainKind, Field
-from icore_kernel.terms.term import Sort, Term
+from icore_kernel.terms.term import Term
 
 STYLE = Style(
     true="TRUE", false="FALSE", negation="!", conjunction=" & ", disjunction=" | ", implies=" -> ", iff=" <-> ", unequal_truth=" xor ",
@@ -78,7 +78,7 @@ class _Smv:
         yield "ASSIGN"
         for field in system.fields:
             if field not in free:
-                yield f"  init({self._fields[field.index]}) := {self._value(field, system.initial[field.index])};"
+                yield f"  init({self._fields[field.index]}) := {self._writer.code(field, system.initial[field.index])};"
         if not self._model.initially.is_true:
             yield f"INIT {self._writer.text(self._model.initially)};"
 
@@ -93,7 +93,7 @@ class _Smv:
             given = values.get(field.index, [])
             inside = all(field.domain.lo <= value.lo and value.hi <= field.domain.hi for _, value in given)
             about = self._model.symbols.of_field(field)
-            cases = [f"    {when} : {self._writer.text(v, None if v.sort is Sort.BOOL else about)};" for when, v in given]
+            cases = [f"    {when} : {self._writer.text(v, about)};" for when, v in given]
             yield "ASSIGN" if inside else "TRANS"
             yield f"  next({name}) {':=' if inside else '='}"
             if cases:
@@ -103,9 +103,6 @@ class _Smv:
                 yield "  esac;"
             else:
                 yield f"    {name};"
-
-    def _value(self, field: Field, code: int) -> str:
-        return self._writer.value(code, self._model.symbols.of_field(field), field.domain.kind is DomainKind.BOOL)
 
     def _domain(self, field: Field) -> str:
         if field.domain.kind is DomainKind.BOOL:

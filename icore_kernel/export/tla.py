@@ -10,7 +10,7 @@ from icore_kernel.export.model import Model, Move
 from icore_kernel.export.names import Names, comment, quoted, words
 from icore_kernel.export.symbols import Enumeration
 from icore_kernel.system import DomainKind, Field, System
-from icore_kernel.terms.term import Sort, Term
+from icore_kernel.terms.term import Term
 
 STYLE = Style(
     true="TRUE", false="FALSE", negation="~", conjunction=" /\\ ", disjunction=" \\/ ", implies=" => ", iff=" <=> ", unequal_truth=" # ",
@@ -80,7 +80,7 @@ class _Tla:
             if field in free:
                 yield f"  /\\ {name} \\in {self._domain(field)}"
             else:
-                yield f"  /\\ {name} = {self._value(field, system.initial[field.index])}"
+                yield f"  /\\ {name} = {self._writer.code(field, system.initial[field.index])}"
         yield from (f"  /\\ {part}" for part in self._writer.conjuncts(self._model.initially))
         yield ""
         for name, move in zip(self._actions, self._model.moves, strict=True):
@@ -116,10 +116,7 @@ class _Tla:
         yield ""
 
     def _assigned(self, field: Field, value: Term) -> str:
-        return self._writer.inner(value, None if value.sort is Sort.BOOL else self._model.symbols.of_field(field))
-
-    def _value(self, field: Field, code: int) -> str:
-        return self._writer.value(code, self._model.symbols.of_field(field), field.domain.kind is DomainKind.BOOL)
+        return self._writer.inner(value, self._model.symbols.of_field(field))
 
     def _domain(self, field: Field) -> str:
         if field.domain.kind is DomainKind.BOOL:

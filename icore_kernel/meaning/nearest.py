@@ -1,7 +1,7 @@
 """What is missing: the fewest leaves of a failing formula that would have to change for it to hold.
 
-`explain` says what fails. Where a whole family of alternatives fails (no certificate supports an assertion, say), the
-alternative that lacks least says more than all of them together.
+Where a whole family of alternatives fails (no certificate supports an assertion, say), the alternative that lacks least says more
+than all of them together.
 """
 
 from __future__ import annotations

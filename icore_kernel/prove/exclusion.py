@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from icore_kernel.meaning.smt import Encoder, Question, Result
+from icore_kernel.prove.solver import variables_of
 from icore_kernel.system import System
 from icore_kernel.terms.node import Term
 from icore_kernel.terms.term import TermBank
@@ -29,8 +30,7 @@ def exclude(system: System, bank: TermBank, accept: Term, reject: Term, seconds:
     """Is there a state of the fields' domains in which both hold? `seconds`: what is left for it, where that is less than TIMEOUT_MS."""
     started = perf_counter()
     limit = TIMEOUT_MS if seconds is None else max(1, min(TIMEOUT_MS, int(1000 * seconds)))
-    variables = [bank.variable(f.name, f.index, f.domain.lo, f.domain.hi, f.domain.kind.value == "bool").variable for f in system.fields]
-    answer = Question(Encoder(), variables).ask([accept], bank.not_(reject), limit)
+    answer = Question(Encoder(), variables_of(system, bank)).ask([accept], bank.not_(reject), limit)
     seconds = perf_counter() - started
     obligation = Obligation("Acc and Rej exclude each other", answer.result.value, seconds)
     match answer.result:

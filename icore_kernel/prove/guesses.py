@@ -123,15 +123,9 @@ class Guesses:
         above = [sum(1 << j for j, other in enumerate(kinds) if bits & ~other == 0 and other != bits) for bits in kinds]
         for i, uppers in enumerate(above):
             covered = 0
-            rest = uppers
-            while rest:
-                j = (rest & -rest).bit_length() - 1
-                rest &= rest - 1
+            for j in _places(uppers):
                 covered |= above[j]
-            rest = uppers & ~covered
-            while rest:
-                j = (rest & -rest).bit_length() - 1
-                rest &= rest - 1
+            for j in _places(uppers & ~covered):
                 self._add(members[i][0], members[j][0])
 
     def _add(self, a: int, b: int) -> None:
@@ -159,3 +153,10 @@ class Guesses:
             self._dropped.add(edge)
         else:
             self._add(a, b)
+
+
+def _places(mask: int) -> Iterator[int]:
+    """The bits of a mask, from the least."""
+    while mask:
+        yield (mask & -mask).bit_length() - 1
+        mask &= mask - 1

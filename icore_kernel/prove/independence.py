@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from icore_kernel.meaning.smt import Encoder, Question, Result
+from icore_kernel.prove.steps import equals, field_terms
 from icore_kernel.system import Field, GroundUpdate, System
 from icore_kernel.terms.node import Term, conjuncts
 from icore_kernel.terms.term import TermBank, substitute
@@ -46,7 +47,7 @@ class Independence:
         self.bank = bank
         self._conjuncts = [part for clause in system.feasibility for part in conjuncts(clause.formula)]
         self._sides: dict[int, _Side] = {}
-        self._variables = [bank.variable(f.name, f.index, f.domain.lo, f.domain.hi, f.domain.kind.value == "bool") for f in system.fields]
+        self._variables = field_terms(system, bank)
         self._question: Question | None = None
 
     def of(self, a: int, b: int, timeout_ms: int) -> Finding:
@@ -75,8 +76,7 @@ class Independence:
         for field, variable in zip(self.system.fields, self._variables, strict=True):
             if independent.reads >> field.index & 1:
                 value = state[field.index]
-                boolean = field.domain.kind.value == "bool"
-                literal = (variable if value else bank.not_(variable)) if boolean else bank.eq(variable, bank.integer(value))
+                literal = equals(bank, variable, value)
                 if not literal.is_true:
                     literals[literal] = (field, value)
         answer = self._asked().ask([feasible, both, *literals], bank.not_(independent), timeout_ms, core=True)
@@ -117,7 +117,7 @@ class _Side:
     def __init__(self, update: GroundUpdate, bank: TermBank, feasibility: Sequence[Term], variables: Sequence[Term]) -> None:
         self.bank = bank
         self.after = {w.field.index: w.value for w in update.writes}
-        self.writes = sum(1 << index for index in self.after)
+        self.writes = update.written
         self.committable = bank.conj([update.when, update.requires, update.defined, *(c.formula for c in update.before)])
         self.judged = [part for part in feasibility if part.reads & self.writes]
         self.judged += [part for clause in update.after for part in conjuncts(clause.formula)]

@@ -75,6 +75,7 @@ class Induction:
         self.bank = steps.bank
         self.facts = facts
         self.deadline = deadline
+        self.deadline_of_goal = deadline
         self._start: Solver | None = None
         self._solvers: dict[tuple[Term, ...], Solver] = {}
 

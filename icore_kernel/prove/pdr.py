@@ -15,6 +15,7 @@ from typing import Any
 
 import z3
 
+from icore_kernel.explore.judge import successor
 from icore_kernel.explore.model import Path, State
 from icore_kernel.meaning.smt import Result
 from icore_kernel.prove.relation import Relation, replayed
@@ -77,13 +78,10 @@ class Reachability:
             self.back.fact(fact)
         self.frames: list[set[Cube]] = [set(), set()]
         self._active: list[Any] = [self.solver.literal(), self.solver.literal()]
-        self._join()
-        self.solver.core.add(z3.Implies(self._active[0], self.solver.encoder.encode(steps.start())))
-        self._literals: dict[tuple[int, int, str], Any] = {}
-
-    def _join(self) -> None:
         # The relation is asserted for good: every question below is about a step, but for those of `_bad`, which use `back`.
         self.relation.join("", "'")
+        self.solver.core.add(z3.Implies(self._active[0], self.solver.encoder.encode(steps.start())))
+        self._literals: dict[tuple[int, int, str], Any] = {}
 
     def run(self) -> Reached:
         try:
@@ -234,8 +232,6 @@ class Reachability:
         updates: list[int] = []
         states = [state]
         now: _Duty | None = duty
-        from icore_kernel.explore.judge import successor
-
         while now is not None and now.update is not None:
             updates.append(now.update)
             states.append(successor(self.steps.system.updates[now.update], states[-1]))

@@ -10,7 +10,7 @@ import z3
 from icore_kernel.explore.judge import committed, successor
 from icore_kernel.explore.model import Audited, Path, State
 from icore_kernel.meaning import scalar
-from icore_kernel.meaning.smt import Encoder
+from icore_kernel.meaning.smt import Encoder, width_of
 from icore_kernel.prove.solver import Disagreement, Solver
 from icore_kernel.prove.steps import Steps
 from icore_kernel.system import System
@@ -22,10 +22,9 @@ class Relation:
     `audited`: what the audit refuses does not happen (from a feasible state); else whatever can commit does.
     """
 
-    def __init__(self, solver: Solver, steps: Steps, updates: Sequence[int] | None = None, audited: bool = True) -> None:
+    def __init__(self, solver: Solver, steps: Steps, audited: bool = True) -> None:
         self.solver = solver
         self.steps = steps
-        self.updates = list(range(len(steps))) if updates is None else list(updates)
         self.audited = audited
         self._width = max(1, len(steps).bit_length())
 
@@ -37,7 +36,7 @@ class Relation:
         """There is the state after a step from here, by one of the updates."""
         solver, encoder = self.solver, self.solver.encoder
         which = self.which(here)
-        chosen = {number: z3.Bool(f"chosen!{here}!{number}") for number in self.updates}
+        chosen = {number: z3.Bool(f"chosen!{here}!{number}") for number in range(len(self.steps))}
         for number, literal in chosen.items():
             solver.core.add(literal == (which == number))
             taken = self.steps.commits(number) if self.audited else self.steps.move(number).guard
@@ -58,8 +57,6 @@ class Relation:
 
 
 def _sized(encoder: Encoder, variable: Any, value: Any, suffix: str) -> Any:
-    from icore_kernel.meaning.smt import width_of
-
     expression = encoder.encode(value, suffix)
     if variable.boolean:
         return expression

@@ -123,6 +123,13 @@ def _holds(conditions: Mapping[int, Term], number: int, state: State) -> bool:
     return number in conditions and bool(scalar.evaluate(conditions[number], state))
 
 
+def _heeded(solver: Any, said: Any) -> Any:
+    """What a search came to. While Z3 searches it takes Ctrl-C for itself, and ends as one that gave up: here it is handed on."""
+    if said == z3.unknown and solver.reason_unknown() == "interrupted from keyboard":
+        raise KeyboardInterrupt
+    return said
+
+
 class _Unrolled:
     """`length` copies of the state beside the first, and what joins them."""
 
@@ -142,7 +149,7 @@ class _Unrolled:
         self._add(*(self._is(variable, value, "@0") for variable, value in zip(self.variables, task.start, strict=True)))
 
     def ask(self, *literals: Any) -> Any:
-        return self.solver.check(*literals)
+        return _heeded(self.solver, self.solver.check(*literals))
 
     def extend(self) -> None:
         """One more copy: the state after a legal step out of `open`, another than those after the steps before."""
@@ -209,7 +216,7 @@ class _Unrolled:
                     best.add_soft(z3.Not(taken), str(weight), "cost")
         if self.task.value is not None and self.task.value.lo < self.task.value.hi:
             best.maximize(self._natural(self.task.value, end))
-        said = best.check()
+        said = _heeded(best, best.check())
         if said == z3.unsat:
             raise Disagreement(f"a plan of {self.length} steps is there, and Optimize finds none")
         return (best.model(), True) if said == z3.sat else (found, False)

@@ -15,7 +15,7 @@ import z3
 
 from icore_kernel.explore.model import State
 from icore_kernel.meaning.smt import Encoder, Result
-from icore_kernel.system import DomainKind, System
+from icore_kernel.system import System
 from icore_kernel.terms.node import Term
 from icore_kernel.terms.table import Variable
 from icore_kernel.terms.term import TermBank
@@ -41,9 +41,7 @@ class Disagreement(AssertionError):
 
 def variables_of(system: System, bank: TermBank) -> tuple[Variable, ...]:
     """The variable of every field, in their order."""
-    return tuple(
-        bank.variable(f.name, f.index, f.domain.lo, f.domain.hi, f.domain.kind is DomainKind.BOOL).variable for f in system.fields
-    )  # fmt: skip
+    return tuple(f.term(bank).variable for f in system.fields)
 
 
 class Solver:

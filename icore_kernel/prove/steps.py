@@ -61,8 +61,7 @@ class Steps:
             update = self.system.updates[number]
             guard = self.bank.and_(update.when, update.requires, update.defined)
             after = {w.field.index: w.value for w in update.writes}
-            written = sum({1 << index for index in after})
-            found = self._moves[number] = Move(number, update, guard, after, written, self.bank, {})
+            found = self._moves[number] = Move(number, update, guard, after, update.written, self.bank, {})
         return found
 
     def goals(self, number: int) -> list[tuple[str, Term, bool]]:
@@ -90,11 +89,8 @@ class Steps:
         """The initial states."""
         system, bank = self.system, self.bank
         free = {f.index for f in system.free}
-        fixed = []
-        for f, value in zip(system.fields, system.initial, strict=True):
-            if f.index not in free:
-                variable = bank.variable(f.name, f.index, f.domain.lo, f.domain.hi, f.domain.kind.value == "bool")
-                fixed.append(equals(bank, variable, value))
+        values = zip(system.fields, system.initial, strict=True)
+        fixed = [equals(bank, f.term(bank), value) for f, value in values if f.index not in free]
         return bank.and_(*fixed, system.initially)
 
 
@@ -107,7 +103,7 @@ def equals(bank: TermBank, variable: Term, value: int) -> Term:
 
 def field_terms(system: System, bank: TermBank) -> tuple[Term, ...]:
     """The FIELD term of each field, in their order."""
-    return tuple(bank.variable(f.name, f.index, f.domain.lo, f.domain.hi, f.domain.kind.value == "bool") for f in system.fields)
+    return tuple(f.term(bank) for f in system.fields)
 
 
 def is_state(system: System, bank: TermBank, state: State) -> Term:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from icore_kernel.explore.model import State
@@ -137,8 +137,8 @@ def rests_on(steps: Steps, state: State, formula: Term, most: int = MOST_SETS) -
     return tuple(sorted((tuple(f.name for f in one) for one in found), key=lambda names: (len(names), names)))
 
 
-def _minimal(keeps: object, chosen: list[Field]) -> tuple[Field, ...] | None:
-    assert callable(keeps)
+def _minimal(keeps: Callable[[Sequence[Field]], tuple[Field, ...] | None], chosen: list[Field]) -> tuple[Field, ...] | None:
+    """A part of `chosen` that suffices and no part of which does; None where not even all of them do."""
     core = keeps(chosen)
     if core is None:
         return None

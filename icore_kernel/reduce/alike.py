@@ -11,7 +11,7 @@ from math import prod
 
 from icore_kernel.meaning.scalar import compile_terms
 from icore_kernel.reduce.renaming import Action, Codes
-from icore_kernel.system import DomainKind, System
+from icore_kernel.system import System
 from icore_kernel.terms.node import Term, conjuncts, postorder
 from icore_kernel.terms.table import Op, Payload
 from icore_kernel.terms.term import TermBank, substitute
@@ -154,8 +154,7 @@ class Alike:
         for i, (place, codes) in enumerate(zip(action.places, action.codes, strict=True)):
             if place == i and codes is None:
                 continue
-            f = self.system.fields[place]
-            variable = bank.variable(f.name, f.index, f.domain.lo, f.domain.hi, f.domain.kind is DomainKind.BOOL)
+            variable = self.system.fields[place].term(bank)
             if codes is not None:
                 back = [0] * len(codes)
                 for code, to in enumerate(codes):

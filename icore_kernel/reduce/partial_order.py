@@ -29,8 +29,8 @@ class Footprints:
     def __init__(self, system: System, bank: TermBank) -> None:
         self.system = system
         parts = [part for clause in system.feasibility for part in conjuncts(clause.formula)]
-        self.writes = [sum({1 << w.field.index for w in u.writes}) for u in system.updates]
-        self.reads = [_reads(u, parts, writes) for u, writes in zip(system.updates, self.writes, strict=True)]
+        self.writes = [u.written for u in system.updates]
+        self.reads = [_reads(u, parts) for u in system.updates]
         self.guards = [bank.conj([u.when, u.requires]) for u in system.updates]
         count = len(system.updates)
         self.disturbed = [0] * count
@@ -127,14 +127,12 @@ class Ample:
         return found
 
 
-def _reads(update: GroundUpdate, parts: list[Term], writes: int) -> int:
-    mask = update.when.reads | update.requires.reads | update.defined.reads
-    for write in update.writes:
-        mask |= write.value.reads
+def _reads(update: GroundUpdate, parts: list[Term]) -> int:
+    mask, written = update.reads, update.written
     for clause in (*update.before, *update.after):
         mask |= clause.formula.reads
     for part in parts:
-        if part.reads & writes:
+        if part.reads & written:
             mask |= part.reads
     return mask
 

@@ -28,8 +28,8 @@ class Footprints:
     def __init__(self, updates: Sequence[GroundUpdate], bank: TermBank) -> None:
         self.updates = updates
         self.bank = bank
-        self.writes = [sum({1 << w.field.index for w in u.writes}) for u in updates]
-        self.reads = [_reads(u) for u in updates]
+        self.writes = [u.written for u in updates]
+        self.reads = [u.reads for u in updates]
         self._constants: dict[int, dict[int, Term]] = {}
         self._memos: dict[int, dict[Term, Term]] = {}
 
@@ -52,10 +52,3 @@ class Footprints:
             for whole in (guard, self.updates[b].requires)
             for part in (whole.args if whole.op is Op.AND else (whole,))
         )
-
-
-def _reads(update: GroundUpdate) -> int:
-    mask = update.when.reads | update.requires.reads | update.defined.reads
-    for write in update.writes:
-        mask |= write.value.reads
-    return mask

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from icore_kernel.system import Domain, DomainKind, Field, GroundUpdate, Kind, System, Write
-from icore_kernel.terms.node import Term
 from icore_kernel.terms.term import TermBank
 
 OPEN = "open"
@@ -94,8 +93,7 @@ def freeze(system: System, bank: TermBank, choices: Sequence[Choice]) -> Frozen:
         guard, writes = update.when, list(update.writes)
         for slot, code in own:
             field = fields[place[slot]]
-            variable = bank.variable(field.name, field.index, field.domain.lo, field.domain.hi, False)
-            guard = bank.and_(guard, bank.member(variable, (0, code)))
+            guard = bank.and_(guard, bank.member(field.term(bank), (0, code)))
             writes.append(Write(field, bank.integer(code)))
         updates.append(replace(update, when=guard, writes=tuple(writes)) if own else update)
     extended = replace(
@@ -118,7 +116,7 @@ def from_everywhere(frozen: Frozen, bank: TermBank) -> Frozen | None:
     for field in copied:
         copy = Field(f"{field.name} at the start", field.domain, len(fields), False, "choice")
         fields.append(copy)
-        same.append(bank.eq(_variable(bank, field), _variable(bank, copy)))
+        same.append(bank.eq(field.term(bank), copy.term(bank)))
     copies = fields[len(system.fields) :]
     extended = replace(
         system,
@@ -129,11 +127,6 @@ def from_everywhere(frozen: Frozen, bank: TermBank) -> Frozen | None:
     )
     starts = tuple(f.index for f in (*(f for f in system.free if f.index not in written), *copies))
     return replace(frozen, system=extended, starts=starts)
-
-
-def _variable(bank: TermBank, field: Field) -> Term:
-    domain = field.domain
-    return bank.variable(field.name, field.index, domain.lo, domain.hi, domain.kind is DomainKind.BOOL)
 
 
 def _picks(update: GroundUpdate, choices: Sequence[Choice]) -> Iterator[tuple[Slot, str]]:

@@ -1,7 +1,7 @@
 """Intervals of exact integers: for every operator, bounds on its value from bounds on its arguments.
 
-A rule takes the payload of the term and the intervals `(lo, hi)` of its arguments and returns an interval that
-contains every value the operator can take. BOOL counts as 0..1. Rules are sound; they need not be tight.
+A rule takes the intervals `(lo, hi)` of the arguments (membership and look-up also their set or table) and returns an interval
+that contains every value the operator can take. BOOL counts as 0..1. Rules are sound; they need not be tight.
 """
 
 from __future__ import annotations
