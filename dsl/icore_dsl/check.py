@@ -73,7 +73,7 @@ def check(
     names = Names(found, theory=False)
     declare_theory(names, theory)
     declare_package(names, modules, settings)
-    Whole(names, found).package(modules)
+    Checks(names, found).package(modules)
     return found.sorted()
 
 
@@ -85,7 +85,7 @@ def check_theory(theory: tuple[Module, ...]) -> tuple[Mistake, ...]:
         if module.kind != "theory":
             found.add(D030, module.name_span or module.span, f"this file is a {module.kind}, not a part of the theory")
     declare_theory(names, theory)
-    Whole(names, found).theory(theory)
+    Checks(names, found).theory(theory)
     return found.sorted()
 
 
@@ -126,7 +126,7 @@ class Imports:
             self._done[module.file] = module
 
 
-class Whole:
+class Checks:
     """One check, with all its parts over one set of names."""
 
     def __init__(self, names: Names, found: Found) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 
 from icore_dsl.constants import evaluate, shown_value
 from icore_dsl.found import Found, counted, listed, near
 from icore_dsl.mistakes import R002, R005, R026, S001, S002, S009, S012, S016, S017, S021, Code
-from icore_dsl.resolve import Names, Signature, Symbol, inside
+from icore_dsl.resolve import Names, Scope, Signature, Symbol, inside
 from icore_dsl.sorts import (
     AGENT,
     ERROR,
@@ -28,10 +27,8 @@ from icore_dsl.sorts import (
     numeric,
     shown,
 )
-from icore_dsl.syntax import Attr, Call, EnumDecl, Expr, FunctionDecl, Index, Name, RelationDecl, Span, TableBody
+from icore_dsl.syntax import Attr, Call, Expr, FunctionDecl, Index, Name, RelationDecl, Span, TableBody
 from icore_dsl.walk import walk
-
-Scope = Mapping[str, ItemSort]
 
 
 class Calls(ABC):
@@ -235,12 +232,11 @@ class Calls(ABC):
             case Plain("Agent"):
                 known = self.names.those("agent")
             case Plain(name):
-                decl = self.names.symbols[name].decl if name in self.names.symbols else None
-                known = [member.id for member in decl.members] if isinstance(decl, EnumDecl) else []
+                known = self.names.enumeration(name) or []
             case SetSort(item):
                 return self.choices(item)
             case Kind("Obligation", of):
-                known = [name for name in self.names.those("obligation") if of in (None, self.names.obligations[name].type)]
+                known = self.names.work(of)
             case _:
                 known = []
         return f"one of {listed(known)}" if 0 < len(known) <= 8 else ""

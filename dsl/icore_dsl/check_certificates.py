@@ -11,7 +11,7 @@ from icore_dsl.check_declarations import Declarations
 from icore_dsl.constants import evaluate
 from icore_dsl.found import Found, listed, near
 from icore_dsl.mistakes import D007, D010, D014, D015, D028, R012, R016, S001, S002, S014, S016, S019, S020
-from icore_dsl.resolve import Names
+from icore_dsl.resolve import Names, Scope
 from icore_dsl.sorts import AGENT, BOOL, ERROR, STATUS, WORK, ItemSort, Kind, Maybe, SetSort, accepts, comparable, shown
 from icore_dsl.syntax import Binary, Call, CertificateDecl, Claim, Expr, Module, Name, RelationDecl, Span, Target
 from icore_dsl.walk import Key, conjuncts, key, names_in
@@ -21,8 +21,6 @@ CLAIMS = {
     "removal": (1,), "failure": (1,), "terminal": (1,),
 }  # fmt: skip
 TERMINALS = ("accept", "reject", "stuck", "budget")
-
-Scope = Mapping[str, ItemSort]
 
 
 class Certificates:

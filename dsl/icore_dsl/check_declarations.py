@@ -9,12 +9,11 @@ from icore_dsl.check_formulas import Formulas
 from icore_dsl.constants import Value, evaluate, shown_value
 from icore_dsl.found import counted, listed, near
 from icore_dsl.mistakes import D004, D008, D009, D011, D012, D019, D024, D025, R001, R004, R005, R013, R022, S003, S007, S010, S023
-from icore_dsl.resolve import inside
+from icore_dsl.resolve import Scope, inside
 from icore_dsl.sorts import AGENT, ERROR, STATUSES, ItemSort, Kind, Maybe, Plain, Whole, bare, named, numeric, shown
 from icore_dsl.syntax import (
     AgentsDecl,
     Assign,
-    EnumDecl,
     Expr,
     FieldDecl,
     FunctionDecl,
@@ -28,8 +27,6 @@ from icore_dsl.syntax import (
     Span,
     TableBody,
 )
-
-Scope = Mapping[str, ItemSort]
 
 
 class Declarations:
@@ -231,11 +228,11 @@ class Declarations:
             case Plain("Status"):
                 return list(STATUSES)
             case Plain(name):
-                decl = self.names.symbols[name].decl if name in self.names.symbols else None
-                if isinstance(decl, EnumDecl):
-                    return [member.id for member in decl.members]
+                values = self.names.enumeration(name)
+                if values is not None:
+                    return values
             case Kind("Obligation", of):
-                return [name for name in self.names.those("obligation") if of in (None, self.names.obligations[name].type)]
+                return self.names.work(of)
             case _:
                 pass
         if sort != ERROR:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 
 from icore_dsl.check_calls import Calls
@@ -29,7 +28,7 @@ from icore_dsl.mistakes import (
     S021,
     Code,
 )
-from icore_dsl.resolve import HIDDEN_SORTS
+from icore_dsl.resolve import HIDDEN_SORTS, Scope
 from icore_dsl.sorts import (
     BOOL,
     ERROR,
@@ -68,9 +67,6 @@ from icore_dsl.syntax import (
     Unary,
 )
 from icore_dsl.walk import key
-
-Scope = Mapping[str, ItemSort]
-"""Parameters and bound names, with their sorts."""
 
 JOINING = ("and", "or", "implies", "iff")
 ORDER = ("<", "<=", ">", ">=")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from icore_dsl.check_certificates import positive
 from icore_dsl.check_declarations import Declarations
 from icore_dsl.constants import evaluate
@@ -24,7 +22,7 @@ from icore_dsl.mistakes import (
     S007,
     S009,
 )  # fmt: skip
-from icore_dsl.sorts import AGENT, ERROR, ItemSort, accepts, comparable, numeric, shown
+from icore_dsl.sorts import AGENT, ERROR, accepts, comparable, numeric, shown
 from icore_dsl.syntax import (
     AllowDecl,
     AuditDecl,
@@ -219,7 +217,7 @@ class Properties:
                 self.declarations.unit(entry.value, f"`{entry.key}`")
 
     def _progress(self, entry: AuditEntry) -> None:
-        scope: Mapping[str, ItemSort] = self.formulas.bind(entry.binders, entry.where, {})
+        scope = self.formulas.bind(entry.binders, entry.where, {})
         if entry.value is None or entry.changes is None:
             return
         sort, goal = self.formulas.infer(entry.value, scope), self.formulas.infer(entry.changes, scope)

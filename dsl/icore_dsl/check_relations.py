@@ -11,12 +11,11 @@ from icore_dsl.constants import Value, evaluate, member, whole
 from icore_dsl.found import listed, near
 from icore_dsl.mistakes import D005, D006, R006, R015, R022, S002, S010, S022
 from icore_dsl.namespace import between
-from icore_dsl.resolve import Names
+from icore_dsl.resolve import Names, Scope
 from icore_dsl.sorts import ERROR, ItemSort, Kind, Maybe, Plain, SetSort, Whole, accepts, shown
 from icore_dsl.syntax import (
     Binder,
     Chain,
-    EnumDecl,
     Expr,
     FactsDecl,
     Module,
@@ -84,7 +83,7 @@ class Relations:
                 if place > 0:
                     self._side(link, sort, sides[1][1], decl.relation, "right")
 
-    def _link(self, link: Expr, scope: Mapping[str, ItemSort]) -> ItemSort:
+    def _link(self, link: Expr, scope: Scope) -> ItemSort:
         sort = self.formulas.infer(link, scope)
         self.formulas.fixed(link, scope, "what a fact relates")
         return sort.item if isinstance(sort, SetSort) else sort
@@ -196,8 +195,7 @@ class Pairs:
             case Plain("Agent"):
                 return list(self.names.those("agent"))
             case Plain(name):
-                decl = self.names.symbols[name].decl if name in self.names.symbols else None
-                return [item.id for item in decl.members] if isinstance(decl, EnumDecl) else []
+                return list(self.names.enumeration(name) or ())
             case Whole(low, high):
                 return [] if low is None or high is None else [Fraction(n) for n in range(low, min(high, low + MANY) + 1)]
             case Kind("Obligation", of):

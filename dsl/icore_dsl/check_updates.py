@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from icore_dsl.check_certificates import TERMINALS, Certificates, positive
 from icore_dsl.found import listed, near
@@ -23,6 +23,7 @@ from icore_dsl.mistakes import (
     S008,
     S018,
 )  # fmt: skip
+from icore_dsl.resolve import Scope
 from icore_dsl.sorts import AGENT, ERROR, INT, MARKER, STATUS, WORK, ItemSort, Kind, Maybe, Plain, accepts, shown
 from icore_dsl.syntax import (
     Attr,
@@ -44,8 +45,6 @@ from icore_dsl.syntax import (
     When,
 )
 from icore_dsl.walk import Key, key
-
-Scope = Mapping[str, ItemSort]
 
 SETTABLE: dict[str, ItemSort] = {"status": STATUS, "assignee": Maybe(AGENT), "marker": Maybe(MARKER)}
 TAKES = {
@@ -265,11 +264,8 @@ class Updates:
         allowed = (base, "Artifact") if effect.kind == "supersede" else (base,)
         if sort != ERROR and not (isinstance(sort, Kind) and sort.base in allowed):
             said = f"`{self.found.text(target.span)}` is {shown(sort)}"
-            hint = {"Artifact": "issue it" if effect.kind == "emit" else "", "Certificate": "emit it" if effect.kind == "issue" else ""}
-            mend = hint.get(sort.base, "") if isinstance(sort, Kind) else ""
-            other = {"Certificate": "emit", "Artifact": "issue"}.get(base, "")
-            if isinstance(sort, Kind) and sort.base in ("Artifact", "Certificate") and effect.kind in ("emit", "issue"):
-                mend = f"write `{'emit' if other == 'emit' else 'issue'}`"
+            mends = {("emit", "Certificate"): "write `issue`", ("issue", "Artifact"): "write `emit`"}
+            mend = mends.get((effect.kind, sort.base), "") if isinstance(sort, Kind) else ""
             self.found.add(S018, target.span, f"`{effect.kind}` takes {_KIND_WORDS[base]}, {said}", mend)
             return
         self._values(effect, sort, scope)

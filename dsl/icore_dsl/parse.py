@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -56,10 +57,7 @@ def plain_tables(grammar: str) -> dict[str, Any]:
     `sets`) on which it is reduced.
     Raises ValueError when a fixed terminal is none of the operators.
     """
-    import re
-
     from lark import Lark
-    from lark.grammar import NonTerminal, Terminal
 
     machine = Lark(grammar, start="module", parser="lalr", lexer="contextual", maybe_placeholders=True)
     table = machine.parser.parser._parse_table
@@ -68,9 +66,26 @@ def plain_tables(grammar: str) -> dict[str, Any]:
     terminals = len(symbols)
     symbols += sorted({rule.origin.name for rule in rules} | {"$root_module"})
     number = {name: place for place, name in enumerate(symbols)}
+    sets, states = _plain_states(table, rules, number)
+    return {
+        "digest": digest(grammar),
+        "symbols": symbols,
+        "terminals": terminals,
+        "words": _plain_words(machine.terminals, number),
+        "rules": [[number[rule.origin.name], len(rule.expansion), *_called(rule)] for rule in rules],
+        "sets": sets,
+        "states": states,
+        "start": table.start_states["module"] + 1,
+        "end": table.end_states["module"] + 1,
+    }
+
+
+def _plain_words(terminals: Iterable[Any], number: dict[str, int]) -> dict[str, list[int]]:
+    """The `words` of `plain_tables`."""
+    import re
 
     words: dict[str, list[int]] = {}
-    for terminal in machine.terminals:
+    for terminal in terminals:
         if terminal.name in ("NAME", "INT", "DECIMAL", "STRING", "QUOTED", "COMMENT") or terminal.name.startswith("__IGNORE"):
             continue
         fixed = [terminal.pattern.value] if terminal.pattern.type == "str" else []
@@ -79,28 +94,33 @@ def plain_tables(grammar: str) -> dict[str, Any]:
             raise ValueError(f"no operator is a {terminal.name}")
         for word in fixed:
             words.setdefault(word, []).append(number[terminal.name])
+    return words
 
-    written_rules: list[list[Any]] = []
-    for rule in rules:
-        plan: list[list[int] | None] = []
-        left_out = list(rule.options.empty_indices) if rule.options.empty_indices else [False] * len(rule.expansion)
-        parts = iter(enumerate(rule.expansion))
-        for empty in left_out:
-            if empty:
-                plan.append(None)
-                continue
-            place, symbol = next(parts)
-            if isinstance(symbol, Terminal) and symbol.filter_out:
-                continue
-            plan.append([place, int(isinstance(symbol, NonTerminal) and symbol.name.startswith("_"))])
-        if rule.origin.name.startswith("_"):
-            callback = "*"
-        elif rule.options.expand1 and not rule.alias and len(plan) == 1:
-            callback = ""
-        else:
-            callback = str(rule.alias or rule.origin.name)
-        written_rules.append([number[rule.origin.name], len(rule.expansion), callback, plan])
 
+def _called(rule: Any) -> tuple[str, list[list[int] | None]]:
+    """The callback of a rule and the plan of its arguments, as `Rule` has them."""
+    from lark.grammar import NonTerminal, Terminal
+
+    plan: list[list[int] | None] = []
+    left_out = list(rule.options.empty_indices) if rule.options.empty_indices else [False] * len(rule.expansion)
+    parts = iter(enumerate(rule.expansion))
+    for empty in left_out:
+        if empty:
+            plan.append(None)
+            continue
+        place, symbol = next(parts)
+        if isinstance(symbol, Terminal) and symbol.filter_out:
+            continue
+        plan.append([place, int(isinstance(symbol, NonTerminal) and symbol.name.startswith("_"))])
+    if rule.origin.name.startswith("_"):
+        return "*", plan
+    if rule.options.expand1 and not rule.alias and len(plan) == 1:
+        return "", plan
+    return str(rule.alias or rule.origin.name), plan
+
+
+def _plain_states(table: Any, rules: list[Any], number: dict[str, int]) -> tuple[list[list[int]], list[list[list[int]]]]:
+    """The `sets` and the `states` of `plain_tables`."""
     place_of_rule = {rule: place for place, rule in enumerate(rules)}
     sets: dict[tuple[int, ...], int] = {}
     states: list[list[list[int]]] = [[[], []] for _ in range(len(table.states) + 1)]
@@ -116,17 +136,7 @@ def plain_tables(grammar: str) -> dict[str, Any]:
         for rule_place, on in reduced.items():
             reduces += [rule_place, sets.setdefault(tuple(sorted(on)), len(sets))]
         states[state + 1] = [shifts, reduces]
-    return {
-        "digest": digest(grammar),
-        "symbols": symbols,
-        "terminals": terminals,
-        "words": words,
-        "rules": written_rules,
-        "sets": [list(on) for on in sets],
-        "states": states,
-        "start": table.start_states["module"] + 1,
-        "end": table.end_states["module"] + 1,
-    }
+    return [list(on) for on in sets], states
 
 
 @cache

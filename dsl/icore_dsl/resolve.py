@@ -37,6 +37,7 @@ from icore_dsl.sorts import (
 )
 from icore_dsl.syntax import (
     CertificateDecl,
+    EnumDecl,
     Expr,
     FieldDecl,
     FunctionDecl,
@@ -55,6 +56,9 @@ from icore_dsl.syntax import (
     UpdateDecl,
 )
 from icore_dsl.walk import names_in
+
+Scope = Mapping[str, ItemSort]
+"""Parameters and bound names, with their sorts."""
 
 RESERVED = ("environment", "monitor", "any")
 SORTS: dict[str, ItemSort] = {
@@ -195,7 +199,7 @@ class Names:
         self._scopes[id(decl)] = scope
         return scope
 
-    def bind(self, name: str, span: Span, scope: Mapping[str, ItemSort], what: str) -> None:
+    def bind(self, name: str, span: Span, scope: Scope, what: str) -> None:
         """Reports a bound name or parameter that hides a visible one."""
         if name in RESERVED:
             self.found.add(R025, span, f"`{name}` is a reserved name and cannot be {what}", "choose another name")
@@ -272,6 +276,15 @@ class Names:
 
     def those(self, *kinds: str) -> list[str]:
         return [name for name, symbol in self.symbols.items() if symbol.kind in kinds]
+
+    def enumeration(self, name: str) -> list[str] | None:
+        """The values of an enumeration; None where the name is of another sort."""
+        decl = self.symbols[name].decl if name in self.symbols else None
+        return [member.id for member in decl.members] if isinstance(decl, EnumDecl) else None
+
+    def work(self, of: str | None) -> list[str]:
+        """The obligations of a type, or all of them; those of families are left out."""
+        return [name for name in self.those("obligation") if of in (None, self.obligations[name].type)]
 
     def field(self, base: str, owner: str, name: str) -> FieldDecl | None:
         return self.fields.get((base, owner), {}).get(name)
