@@ -154,4 +154,18 @@ def explain(record: str, asked: str | None, at: int | None, form: str) -> int:
     return guarded(lambda: explain_record(record, asked, at, form))
 
 
-COMMANDS = (audit, replay, explain)
+@click.command()
+@click.argument("file", metavar="FILE", type=_path)
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, callback=named_values, help="Set a parameter of the package.")
+@click.option("--theory", metavar="DIR", type=_path, help="Read the theory from this folder.")
+def step(file: Path, settings: dict[str, str], theory: Path | None) -> int:
+    """Step through FILE by hand: the state, the updates that may follow, those that are refused and why.
+
+    `?` lists the commands. They may come from a pipe: the first that cannot be carried out then ends it, with exit status 2.
+    """
+    from icore_kernel.cli_step import step_file
+
+    return step_file(file, settings, theory)
+
+
+COMMANDS = (audit, replay, explain, step)

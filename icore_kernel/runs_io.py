@@ -221,13 +221,13 @@ def _initial(system: System, run: SavedRun) -> State:
     for name, shown in run.initial:
         if name not in places:
             raise RunError(f"the package has no field `{name}`: the run was saved from another text of it")
-        state[places[name].index] = _code(places[name].domain, name, shown)
+        state[places[name].index] = code_of(places[name].domain, name, shown)
     if not scalar.evaluate(system.initially, state):
         raise RunError("the run starts in a state that is not an initial state of the package")
     return tuple(state)
 
 
-def _code(domain: Domain, field: str, shown: str) -> int:
+def code_of(domain: Domain, field: str, shown: str) -> int:
     """The code of a printed value. RunError when the domain has no such value."""
     if domain.kind is DomainKind.INT:
         negative = shown.startswith("-")

@@ -30,13 +30,16 @@ def without_seconds(text: str) -> str:
 
 def run(command: str, folder: Path) -> str:
     """The output of a command as a terminal would show it, both streams together."""
-    words = shlex.split(command)
-    assert words[0] == "icore"
+    words, given = shlex.split(command), ""
+    if "<<<" in words:
+        words, given = words[:-2], f"{words[-1]}\n"
+    assert words[0] == "icore" and "<<<" not in words
     environment = {name: value for name, value in os.environ.items() if name not in ("ICORE_DEBUG", "COLUMNS")}
     done = subprocess.run(
         [sys.executable, "-m", "icore_kernel", *words[1:]],
         cwd=folder,
         env=environment,
+        input=given,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -14,7 +14,7 @@ SOURCES = sorted([*(CHECKOUT / "icore_kernel").rglob("*.py"), *(CHECKOUT / "dsl"
 
 # A layer is a module or a folder of icore_kernel; it may import itself and what stands here. `icore_dsl` is a layer too.
 _ENGINES = {"terms", "meaning", "system", "explore", "rewriting", "prove", "reduce", "verdict", "icore_dsl"}
-_ANSWERS = {"check", "load", "record", "runs", "runs_io", "report"}
+_ANSWERS = {"check", "load", "record", "runs", "runs_io", "report", "stepping"}
 MAY_IMPORT: dict[str, set[str]] = {
     "icore_dsl": set(),
     "terms": set(),
@@ -36,9 +36,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "load": {"terms", "system", "icore_dsl", "ground", "theory_files", "near"},
     "runs": {"system", "verdict", "explore"},
     "runs_io": _ENGINES | {"runs"},
+    "stepping": _ENGINES | {"check", "load", "near", "runs", "runs_io"},
     "check": _ENGINES | {"load", "runs", "near"},
     "graphs": _ENGINES | {"load", "ground"},
-    "report": {"explore", "system", "icore_dsl", "record", "runs_io", "verdict", "version"},
+    "report": {"explore", "system", "icore_dsl", "record", "runs_io", "stepping", "verdict", "version"},
     "api": _ENGINES | {"load", "check", "audit", "record"},
     "cli": _ENGINES | _ANSWERS | {"export", "api", "audit", "graphs", "hosts", "version"},
     "__init__": set(),

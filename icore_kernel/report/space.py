@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def replay_lines(replay: Replay) -> Iterator[Line]:
     """Each step with what it changed and, where it did not go as the run says, why."""
     run = replay.run
-    yield line(Piece(f"{run.package} {run.version}".rstrip(), Part.STRONG), f" · {number(len(run.steps), 'step')} · breaks {run.breaks}")
+    breaks = f" · breaks {run.breaks}" if run.breaks else ""
+    yield line(Piece(f"{run.package} {run.version}".rstrip(), Part.STRONG), f" · {number(len(run.steps), 'step')}{breaks}")
     yield line()
     if run.initial:
         yield line("  from ", ", ".join(f"{name} = {value}" for name, value in run.initial))
@@ -55,6 +56,8 @@ def _summary(replay: Replay) -> Line:
         return line(Piece(f"step {len(replay.steps)} did not commit: the package has no such run", Part.BAD))
     done = "every step was enabled and committed" if replay.steps else "the run has no step"
     if replay.offending is None:
+        if not replay.run.breaks:
+            return line(Piece(done, Part.GOOD))
         if replay.broken is None:
             return line(Piece(f"{done}; whether that breaks {replay.run.breaks}, one run does not show", Part.UNSURE))
         told = f"and it breaks {replay.run.breaks}" if replay.broken else f"but it does not break {replay.run.breaks}"
