@@ -1,8 +1,8 @@
-"""The search by blocks of packed states, level by level. The successors come from a `SuccessorKernel`."""
+"""The search by blocks of packed states, level by level, in NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +11,7 @@ from icore_kernel.explore.blocks import Block, Collision, Keys, Rows, Visited, W
 from icore_kernel.explore.checkpoint import Folder, Mark, Snapshot
 from icore_kernel.explore.judge import roles
 from icore_kernel.explore.judging import Stepper
-from icore_kernel.explore.kernel import SuccessorKernel, VectorKernel
+from icore_kernel.explore.kernel import VectorKernel
 from icore_kernel.explore.layout import Layout, lay_out
 from icore_kernel.explore.level_store import LevelStore
 from icore_kernel.explore.memory import peak, resident
@@ -20,12 +20,6 @@ from icore_kernel.explore.sequel import finality, step_graph
 from icore_kernel.explore.tally import Clock, Stop, Tally
 from icore_kernel.meaning.vector import evaluate_block
 from icore_kernel.system import Field, System
-
-KernelMaker = Callable[[System, Layout, Mode], SuccessorKernel]
-
-
-def vector_kernel(system: System, layout: Layout, mode: Mode) -> SuccessorKernel:
-    return VectorKernel(system, layout, roles(system, mode))
 
 
 def block_length(updates: int) -> int:
@@ -43,7 +37,6 @@ class BlockSearch:
         rules: Rules,
         mode: Mode,
         clock: Clock,
-        make_kernel: KernelMaker = vector_kernel,
         length: int | None = None,
         seed: int = 0,
         folder: Folder | None = None,
@@ -66,8 +59,8 @@ class BlockSearch:
         self.tally = Tally(system, watchlist, rules)
         self.visited = Visited()
         self.store = LevelStore(system, mode, self.layout)
-        self.kernel = make_kernel(system, self.layout, mode)
-        self.stepper = Stepper(system, self.layout, roles(system, mode), self.kernel, self.visited, rules.proved, seed)
+        kernel = VectorKernel(system, self.layout, roles(system, mode))
+        self.stepper = Stepper(system, self.layout, roles(system, mode), kernel, self.visited, rules.proved, seed)
         self._looked = [term for _, term in (*watchlist.checks, *watchlist.seen)]
         self._measured = [term for measure in watchlist.minimums for term in (measure.ratio.num, measure.ratio.den)]
 
@@ -159,7 +152,7 @@ class BlockSearch:
             parts.append(self._admit(*self.stepper.fresh(words)))
             if self.full:
                 break
-        level = _joined(parts, self.layout)
+        level = joined(parts, self.layout)
         self.stepper.note_infeasible(level)
         return level
 
@@ -197,7 +190,7 @@ class BlockSearch:
             at += length
             self._marked(at)
         self.clock.take(8 * self.pending * self.layout.words)
-        return _joined(self.parts, self.layout)
+        return joined(self.parts, self.layout)
 
     def _fitting(self) -> int:
         """States to a block: fewer where the memory that is left would not do for a block of the usual length."""
@@ -223,11 +216,7 @@ class BlockSearch:
         rows: Rows = np.flatnonzero(~productive)
         if not len(rows):
             return
-        quiet = block.take(rows)
-        unended = np.ones(len(rows), dtype=bool)
-        for ended in evaluate_block(self.watchlist.ends, quiet.column, len(rows)):
-            unended &= ~ended
-        left = np.flatnonzero(unended)
+        left = unended(self.watchlist, block.take(rows))
         self.tally.dead(len(rows), len(left), base + int(rows[left[0]]) if len(left) else None)
 
     def _observe(self, level: Words) -> None:
@@ -252,17 +241,26 @@ class BlockSearch:
                         self.tally.check(place, count, first)
             measured = values[len(self._looked) :]
             for place in range(len(self.watchlist.minimums)):
-                for value, row in _extremes(measured[2 * place], measured[2 * place + 1]):
+                for value, row in extremes(measured[2 * place], measured[2 * place + 1]):
                     self.tally.measure(place, value, base + begin + row)
             if self.tally.due is not None:
                 raise Stop(self.tally.due)
 
 
-def _joined(parts: list[Words], layout: Layout) -> Words:
+def joined(parts: list[Words], layout: Layout) -> Words:
+    """The states of several blocks, one block after the other."""
     return np.concatenate(parts) if parts else np.zeros((0, layout.words), dtype=np.uint64)
 
 
-def _extremes(num: np.ndarray, den: np.ndarray) -> Iterator[tuple[Fraction, int]]:
+def unended(watchlist: Watchlist, quiet: Block) -> Rows:
+    """Which states, of those without a productive step, satisfy none of `ends`."""
+    left = np.ones(len(quiet), dtype=bool)
+    for ended in evaluate_block(watchlist.ends, quiet.column, len(quiet)):
+        left &= ~ended
+    return np.flatnonzero(left)
+
+
+def extremes(num: np.ndarray, den: np.ndarray) -> Iterator[tuple[Fraction, int]]:
     """The least and greatest num/den for each den that occurs, each with its first row. ZeroDivisionError unless den > 0."""
     for divisor in np.unique(den).tolist():
         if divisor <= 0:
@@ -296,7 +294,6 @@ def explore_blocks(
     rules: Rules,
     mode: Mode,
     clock: Clock,
-    make_kernel: KernelMaker = vector_kernel,
     length: int | None = None,
 ) -> Exploration:
     """The search, begun again under another seed should two states share a key (once in 10**5 searches of 10**7 states).
@@ -308,7 +305,7 @@ def explore_blocks(
     seed = 0 if begun is None else begun.seed
     while True:
         try:
-            return BlockSearch(system, watchlist, rules, mode, clock, make_kernel, length, seed, folder).run(begun)
+            return BlockSearch(system, watchlist, rules, mode, clock, length, seed, folder).run(begun)
         except Collision:
             seed, begun = seed + 1, None
             if folder is not None:

@@ -1,4 +1,4 @@
-"""What one occurrence comes to, by the scalar meaning: the yardstick for both engines, used where few states are looked at."""
+"""What one occurrence comes to, by the scalar meaning: the yardstick for every engine, used where few states are looked at."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from icore_kernel.explore.model import Audited, Failing, Mode, Phase, State, Una
 from icore_kernel.meaning import scalar
 from icore_kernel.system import Clause, GroundUpdate, Kind, System
 from icore_kernel.terms.term import Term
+
+
+class LostStep(Exception):
+    """No update leads to a state from where it was found: an engine and the scalar meaning disagree."""
 
 
 @dataclass(frozen=True, slots=True)

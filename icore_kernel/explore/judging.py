@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from icore_kernel.explore.blocks import Block, Keys, Rows, Run, Visited, Words, differ, distinct, keys_of
 from icore_kernel.explore.judge import Role
-from icore_kernel.explore.kernel import Offer, SuccessorKernel
+from icore_kernel.explore.kernel import Offer, VectorKernel
 from icore_kernel.explore.layout import Layout
 from icore_kernel.explore.tally import Tally
 from icore_kernel.meaning.vector import evaluate_block
@@ -47,7 +47,7 @@ class Stepper:
         system: System,
         layout: Layout,
         roles: Sequence[Role],
-        kernel: SuccessorKernel,
+        kernel: VectorKernel,
         visited: Visited,
         proved: frozenset[int],
         seed: int,

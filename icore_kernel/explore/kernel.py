@@ -1,10 +1,9 @@
-"""From a block of packed states to blocks of packed successors: the interface, and its NumPy form."""
+"""From a block of packed states to blocks of packed successors, in NumPy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -34,13 +33,6 @@ class Offer:
     undefined_attempts: int = 0
 
 
-class SuccessorKernel(Protocol):
-    def expand(self, block: Block) -> Iterator[Offer]:
-        """The offers of the updates enabled somewhere in the block, by ascending update index. Attempts are candidates
-        only where their role lets them pass."""
-        ...
-
-
 _NONE: Rows = np.zeros(0, dtype=np.intp)
 
 
@@ -48,13 +40,12 @@ class _Writes:
     """The writes of one update as masks (constants) and shifted columns (the rest)."""
 
     def __init__(self, layout: Layout, update: GroundUpdate) -> None:
-        self.keep = [2**64 - 1] * layout.words
+        self.keep = layout.outside(write.field.index for write in update.writes)
         self.put = [0] * layout.words
         self.terms: list[Term] = []
         self.targets: list[int] = []
         for write in update.writes:
             place = layout.places[write.field.index]
-            self.keep[place.word] &= ~place.mask
             if write.value.op is Op.CONST:
                 # Of a write outside the domain only the width is kept: such rows are dropped as undefined.
                 self.put[place.word] |= ((int(write.value.value) - place.lo) << place.shift) & place.mask
@@ -92,6 +83,8 @@ class VectorKernel:
         self._writes = {number: _Writes(layout, system.updates[number]) for number in self._moving}
 
     def expand(self, block: Block) -> Iterator[Offer]:
+        """The offers of the updates enabled somewhere in the block, by ascending update index. Attempts are candidates
+        only where their role lets them pass."""
         values = evaluate_block([*self._when, *self._requires], block.column, len(block))
         required = dict(zip(self._demanding, values[len(self._when) :], strict=True))
         for number, when in zip(self._moving, values, strict=False):

@@ -6,10 +6,10 @@ Fields are placed in the order of their indices, each in the first word with roo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from icore_kernel.system import Field
+from icore_kernel.system import DomainKind, Field
 
 WORD = 64
 
@@ -36,6 +36,14 @@ class Layout:
 
     places: tuple[Place, ...]
     words: int
+
+    def outside(self, fields: Iterable[int]) -> list[int]:
+        """A mask for each word: every bit but those of these fields."""
+        masks = [2**WORD - 1] * self.words
+        for index in fields:
+            place = self.places[index]
+            masks[place.word] &= ~place.mask
+        return masks
 
     def pack(self, state: Sequence[int]) -> tuple[int, ...]:
         """The k words of a state. ValueError for a value outside its field's bits."""
@@ -66,6 +74,6 @@ def lay_out(fields: Sequence[Field]) -> Layout:
         word = next((number for number, bits in enumerate(used) if bits + width <= WORD), len(used))
         if word == len(used):
             used.append(0)
-        places.append(Place(word, used[word], width, domain.lo, domain.kind.value == "bool"))
+        places.append(Place(word, used[word], width, domain.lo, domain.kind is DomainKind.BOOL))
         used[word] += width
     return Layout(tuple(places), len(used))

@@ -20,10 +20,6 @@ from icore_kernel.meaning.scalar import Together
 from icore_kernel.system import System
 
 
-class LostStep(Exception):
-    """No predecessor was found for a state of a later level: the two meanings disagree."""
-
-
 class LevelStore:
     """`levels[d]`, shape (n, k): the states of depth d; state numbers count through the levels."""
 
@@ -32,13 +28,10 @@ class LevelStore:
         self._system = system
         self._mode = mode
         self._layout = layout
-        self._kept: list[Words] = []
-        for update in system.updates:
-            keep = [2**64 - 1] * layout.words
-            for write in update.writes:
-                place = layout.places[write.field.index]
-                keep[place.word] &= ~place.mask
-            self._kept.append(np.array(keep, dtype=np.uint64))
+        self._kept: list[Words] = [
+            np.array(layout.outside(write.field.index for write in update.writes), dtype=np.uint64) for update in system.updates
+        ]
+        """Of each update, what it leaves as it is."""
 
     @cached_property
     def _feasible(self) -> Together:
@@ -88,4 +81,4 @@ class LevelStore:
                 state = self._layout.unpack(states[row].tolist())
                 if judge.committed(self._system, self._mode, update, state, self._feasible) == wanted:
                     return row, update
-        raise LostStep(f"nothing leads to {wanted}")
+        raise judge.LostStep(f"nothing leads to {wanted}")

@@ -76,6 +76,8 @@ class NativeSearch:
         self.store = NativeStore(self.search, system, mode, self.layout)
         self.tally = Tally(system, watchlist, rules)
         self.levels: list[int] = []
+        self.final_states = 0
+        """How many are final; known once what was counted is collected."""
         self._turn = turn
         """Blocks a call, where it is fixed."""
         self._threads = threads(rules)

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from icore_kernel.explore.blocks import Words
 
 
-class LostStep(Exception):
-    """No update leads from a state's parent to it: the kernel and the scalar meaning disagree."""
-
-
 class NativeStore:
     """The states in the kernel's memory, each with the state it was first reached from."""
 
@@ -32,13 +28,8 @@ class NativeStore:
         self._system = system
         self._mode = mode
         self._layout = layout
-        self._kept: list[tuple[int, ...]] = []
-        for update in system.updates:
-            keep = [2**64 - 1] * layout.words
-            for write in update.writes:
-                place = layout.places[write.field.index]
-                keep[place.word] &= ~place.mask
-            self._kept.append(tuple(keep))
+        self._kept = [layout.outside(write.field.index for write in update.writes) for update in system.updates]
+        """Of each update, what it leaves as it is."""
 
     @cached_property
     def _feasible(self) -> Together:
@@ -90,4 +81,4 @@ class NativeStore:
                 continue
             if judge.committed(self._system, self._mode, update, state, self._feasible) == wanted:
                 return update
-        raise LostStep(f"nothing leads from {state} to {wanted}")
+        raise judge.LostStep(f"nothing leads from {state} to {wanted}")

@@ -215,11 +215,10 @@ class Tables:
 
     def _writes(self, update: GroundUpdate) -> tuple[int, int]:
         """Masks for what is constant (or becomes so bit by bit), values for the rest."""
-        keep, put = [2**64 - 1] * self.layout.words, [0] * self.layout.words
+        keep, put = self.layout.outside(write.field.index for write in update.writes), [0] * self.layout.words
         begin = len(self.values) // 3
         for write in update.writes:
             place = self.layout.places[write.field.index]
-            keep[place.word] &= ~place.mask
             for bit, literal in enumerate(self.blaster.code(write.value, place.lo, place.width), place.shift):
                 if literal == TRUE:
                     put[place.word] |= 1 << bit

@@ -37,13 +37,11 @@ class _Image:
     """One action on packed words: fields that stay, by mask; the others, one by one."""
 
     def __init__(self, layout: Layout, places: Sequence[int], codes: Sequence[tuple[int, ...] | None]) -> None:
-        self.keep = [2**64 - 1] * layout.words
-        self.moved: list[tuple[Place, Place, Words | None]] = []
-        for i, (to, table) in enumerate(zip(places, codes, strict=True)):
-            if to != i or table is not None:
-                place, other = layout.places[i], layout.places[to]
-                self.keep[other.word] &= ~other.mask
-                self.moved.append((place, other, None if table is None else np.array(table, dtype=np.uint64)))
+        moving = [(i, to, table) for i, (to, table) in enumerate(zip(places, codes, strict=True)) if to != i or table is not None]
+        self.keep = layout.outside(to for _, to, _ in moving)
+        self.moved = [
+            (layout.places[i], layout.places[to], None if table is None else np.array(table, dtype=np.uint64)) for i, to, table in moving
+        ]
 
     def of(self, words: Words) -> Words:
         if not self.moved:
@@ -65,10 +63,7 @@ class _Sorted:
         if sum(self.widths) > WIDEST:
             raise TooWide
         self.most = factorial(len(parts))
-        self.keep = [2**64 - 1] * layout.words
-        for part in self.parts:
-            for place in part:
-                self.keep[place.word] &= ~place.mask
+        self.keep = layout.outside(index for part in parts for index in part)
 
     def numbers(self, words: Words) -> NDArray[np.uint64]:
         """Each member's part as one number, shape (n, members)."""

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from icore_kernel.explore import judge
-from icore_kernel.explore.block_search import _extremes, _joined, block_length, initial_blocks
+from icore_kernel.explore.block_search import block_length, extremes, initial_blocks, joined, unended
 from icore_kernel.explore.blocks import Block, Collision, Rows, Visited, Words, differ, distinct
 from icore_kernel.explore.judge import roles
 from icore_kernel.explore.judging import Stepper
 from icore_kernel.explore.kernel import VectorKernel
 from icore_kernel.explore.layout import Layout, lay_out
-from icore_kernel.explore.level_store import LevelStore, LostStep
+from icore_kernel.explore.level_store import LevelStore
 from icore_kernel.explore.model import Exploration, FinalityBreak, Mode, Path, Rules, State, Watchlist
 from icore_kernel.explore.orbit_blocks import Group, OrbitBlocks
 from icore_kernel.explore.tally import Clock, Stop, Tally, add, share
@@ -63,7 +63,7 @@ class OrbitStore(LevelStore):
                 alike = np.flatnonzero(np.all(search.orbits.canonical(taken.successors) == target, axis=1))
                 if len(alike):
                     return begin + int(taken.rows[alike[0]]), taken.update
-        raise LostStep(f"nothing leads to {self._layout.unpack(target.tolist())}")
+        raise judge.LostStep(f"nothing leads to {self._layout.unpack(target.tolist())}")
 
 
 class OrbitSearch:
@@ -124,7 +124,7 @@ class OrbitSearch:
         for words in initial_blocks(self.system, self.layout, self.length):
             self.clock.check()
             parts.append(self._admit(words))
-        level = _joined(parts, self.layout)
+        level = joined(parts, self.layout)
         while len(level):
             level = self._begin(level)
             if self.full:
@@ -198,7 +198,7 @@ class OrbitSearch:
                     self.tally.sight(same, weight * count, first)
         measured = values[len(self.looked) :]
         for place in range(len(self.watchlist.minimums)):
-            for value, row in _extremes(measured[2 * place], measured[2 * place + 1]):
+            for value, row in extremes(measured[2 * place], measured[2 * place + 1]):
                 self.tally.measure(place, value, base + row)
 
     def _expand(self, level: Words) -> Words:
@@ -211,7 +211,7 @@ class OrbitSearch:
             _, fresh, productive = self.stepper.step(block, base + begin, told)
             rows: Rows = np.flatnonzero(~productive)
             if len(rows):
-                left = self._unended(block.take(rows))
+                left = unended(self.watchlist, block.take(rows))
                 told.dead(len(rows), len(left), base + begin + int(rows[left[0]]) if len(left) else None)
             add(self.tally, told, weight)
             parts.append(self._admit(fresh))
@@ -219,13 +219,7 @@ class OrbitSearch:
                 raise Stop(self.tally.due)
             if self.full:
                 break
-        return _joined(parts, self.layout)
-
-    def _unended(self, quiet: Block) -> Rows:
-        unended = np.ones(len(quiet), dtype=bool)
-        for ended in evaluate_block(self.watchlist.ends, quiet.column, len(quiet)):
-            unended &= ~ended
-        return np.flatnonzero(unended)
+        return joined(parts, self.layout)
 
     # ---- finality --------------------------------------------------------------------------------------------------
     def _finality(self) -> tuple[FinalityBreak | None, bool]:
@@ -252,7 +246,7 @@ class OrbitSearch:
                         return self._break(settled, frontier[begin + change], taken.update, state), True
                     moved = differ(taken.successors, np.take(block.words, taken.rows, axis=0))
                     parts.append(self.orbits.canonical(np.compress(moved, taken.successors, axis=0)))
-            _, arrived = met.absent(*distinct(_joined(parts, self.layout), self.seed))
+            _, arrived = met.absent(*distinct(joined(parts, self.layout), self.seed))
         return None, found
 
     def _final(self, level: Words) -> Words:

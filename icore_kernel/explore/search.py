@@ -1,4 +1,4 @@
-"""`explore`: one search, by whichever engine suits. Both give the same counts, and first finds of the same depth."""
+"""`explore`: one search, by whichever engine suits. All give the same counts, and first finds of the same depth."""
 
 from __future__ import annotations
 
