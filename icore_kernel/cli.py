@@ -468,7 +468,9 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nunknown: interrupted", err=True)
         return _UNKNOWN
-    except (BrokenPipeError, SystemExit):
+    except (BrokenPipeError, SystemExit) as ended:
+        if isinstance(ended, SystemExit) and not ended.code:
+            return 0  # click has told a shell what may stand next on its command line
         # The reader has gone: click turns that into an exit with status 1, which would mean violated. Standard output is
         # pointed at nothing, so that the interpreter's last flush is quiet too.
         _output_to_nowhere()

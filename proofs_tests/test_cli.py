@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -380,6 +381,36 @@ def test_without_a_command_help_is_shown_and_it_is_wrong_usage(icore: Icore) -> 
     done = icore()
     assert done.returncode == 2
     assert "Usage: icore" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("icore ch", ["plain,check"]),
+        ("icore st", ["plain,stable", "plain,step"]),
+        ("icore check --str", ["plain,--strict"]),
+        ("icore check --format ", ["plain,text", "plain,json", "plain,junit"]),
+        ("icore check exa", ["file,exa"]),
+    ],
+)
+def test_a_shell_is_told_what_may_stand_next(icore: Icore, words: str, offered: list[str]) -> None:
+    place = str(len(words.split(" ")) - 1)
+    done = icore(_ICORE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=place)
+    assert (done.returncode, done.stdout.splitlines(), done.stderr) == (0, offered, "")
+
+
+def test_the_line_of_the_readme_completes_in_bash(tmp_path: Path) -> None:
+    bash = which("bash")
+    if bash is None:
+        pytest.skip("there is no bash here")
+    program = tmp_path / "icore"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m icore_kernel "$@"\n')
+    program.chmod(0o755)
+    (line,) = re.findall(r"`(eval .*?)`", (CHECKOUT / "README.md").read_text(encoding="utf-8"))
+    script = f"{line}\nCOMP_WORDS=(icore expl)\nCOMP_CWORD=1\n_icore_completion icore\necho \"${{COMPREPLY[*]}}\"\n"
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run([bash, "-c", script], capture_output=True, text=True, env=environment, check=False, timeout=60, cwd=CHECKOUT)
+    assert (done.stdout, done.stderr) == ("explain explore\n", "")
 
 
 def test_version_names_icore_z3_python_and_the_kernel(icore: Icore) -> None:
