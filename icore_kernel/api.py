@@ -9,8 +9,8 @@
         run.propose("assign(ana, compile)")               # or raises api.Refused
     api.run_host(loaded, host, "other.jsonl")             # the whole loop, with a host of yours: its outcome
 
-`load` raises InputError (a wrong declaration) or UsageError (a wrong setting); `check` raises UsageError for a name that
-does not exist. Neither prints, and neither keeps anything between calls.
+`load` raises InputError (a wrong declaration), UsageError (a wrong setting) or OutOfTime (after its `seconds`); `check` raises
+UsageError for a name that does not exist. Neither prints, and neither keeps anything between calls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from icore_kernel.check.reductions import Reduce
 from icore_kernel.check.run import check
 from icore_kernel.explore.model import Audited, CheckpointError, Exploration, Rules, Watchlist
 from icore_kernel.explore.search import explore as _explore
-from icore_kernel.load import InputError, Loaded, UsageError, load, load_theory
+from icore_kernel.load import InputError, Loaded, OutOfTime, UsageError, load, load_theory
 from icore_kernel.system import PropertyKind
 from icore_kernel.verdict import Assurance, ExitStatus, Finding, Report, Result, Run, Verdict
 
@@ -72,7 +72,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Assurance", "CheckpointError", "ExitStatus", "Exploration", "Finding", "InputError", "Loaded", "Reduce", "Refused", "Report", "Result",
-    "Rules", "Run", "Session", "UsageError", "Verdict", "Watchlist", "audit_session", "check", "explore", "load", "load_theory",
-    "run_host",
+    "Assurance", "CheckpointError", "ExitStatus", "Exploration", "Finding", "InputError", "Loaded", "OutOfTime", "Reduce", "Refused",
+    "Report", "Result", "Rules", "Run", "Session", "UsageError", "Verdict", "Watchlist", "audit_session", "check", "explore", "load",
+    "load_theory", "run_host",
 ]  # fmt: skip

@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from icore_kernel.report import paint, text
 from icore_kernel.report.progress import Tell, progress_on
-from icore_kernel.verdict import ExitStatus, Report, Run, Verdict
+from icore_kernel.verdict import LIBRARY, Assurance, ExitStatus, Report, Result, Run, Verdict
 from icore_kernel.version import VERSION
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Limits:
     resume: bool = False
     cores: int | None = None
 
-    def rules(self, settings: Mapping[str, str], progress: Tell | None) -> Rules:
+    def rules(self, settings: Mapping[str, str], progress: Tell | None, spent: float = 0.0) -> Rules:
+        """`spent`: seconds of the timeout that went by before the search."""
         from icore_kernel.explore.model import Checkpoints, Rules
 
         checkpoints = None
@@ -48,7 +50,7 @@ class Limits:
             facts = (("icore", VERSION), ("--set", " ".join(f"{name}={value}" for name, value in sorted(settings.items())) or "nothing"))
             checkpoints = Checkpoints(self.checkpoint, self.resume, facts=facts)
         return Rules(
-            max_states=self.max_states, max_depth=self.max_depth, timeout=self.timeout, max_memory=self.max_memory,
+            max_states=self.max_states, max_depth=self.max_depth, timeout=self.timeout, spent=spent, max_memory=self.max_memory,
             cores=self.cores, progress=progress, checkpoints=checkpoints,
         )  # fmt: skip
 
@@ -161,7 +163,7 @@ def check_files(files: tuple[Path, ...], asked: Asked) -> ExitStatus:
         statuses.append(report.exit_status(asked.strict))
         _print(report, asked, records, suites, gap=number > 0)
         counterexample = None if saved else first_counterexample(report)
-        if asked.save_run is not None and counterexample is not None:
+        if asked.save_run is not None and counterexample is not None and loaded is not None:
             saved = True
             statuses.append(_save(asked, loaded, *counterexample))
         if report.space.get("stopped") == "interrupted":
@@ -186,12 +188,18 @@ def check_files(files: tuple[Path, ...], asked: Asked) -> ExitStatus:
     return gravest(statuses)
 
 
-def _check(path: Path, asked: Asked) -> tuple[Loaded, Report]:
+def _check(path: Path, asked: Asked) -> tuple[Loaded | None, Report]:
+    """The report; no package where the time was over before it was grounded."""
     from icore_kernel import api
+    from icore_kernel.load import OutOfTime
 
-    def ask(tell: Tell | None) -> tuple[Loaded, Report]:
-        loaded = api.load(path, settings=asked.settings, theory=asked.theory)
-        rules = asked.limits.rules(asked.settings, tell)
+    def ask(tell: Tell | None) -> tuple[Loaded | None, Report]:
+        begun = monotonic()
+        try:
+            loaded = api.load(path, settings=asked.settings, theory=asked.theory, seconds=asked.limits.timeout)
+        except OutOfTime:
+            return None, not_grounded_in_time(path, asked.limits.timeout, monotonic() - begun)
+        rules = asked.limits.rules(asked.settings, tell, monotonic() - begun)
         reduce = api.Reduce(asked.reduce or "auto")
         return loaded, api.check(loaded, only=asked.only, unaudited=asked.unaudited, rules=rules, reduce=reduce)
 
@@ -199,20 +207,29 @@ def _check(path: Path, asked: Asked) -> tuple[Loaded, Report]:
         return answer(path, lambda: ask(tell))
 
 
+def not_grounded_in_time(path: Path, timeout: float | None, seconds: float) -> Report:
+    """All that can be said of a package whose grounding took longer than it may."""
+    stopped = f"timeout {timeout:g} s"
+    detail = f"not finished ({stopped}): nothing was searched"
+    result = Result("grounding", Verdict.UNKNOWN, Assurance.NONE, detail, engine="checker", seconds=seconds)
+    return Report(str(path), path.stem, "", (result,), space={"stopped": stopped}, seconds=seconds)
+
+
 def _print(report: Report, asked: Asked, records: list[dict[str, object]], suites: list[Suite], gap: bool) -> None:
+    sought = asked.seeks_findings and report.mode != LIBRARY
     if asked.as_json:
         from icore_kernel.report.json import report_record
 
-        records.append(report_record(report, asked.strict, asked.settings, asked.seeks_findings))
+        records.append(report_record(report, asked.strict, asked.settings, sought))
         return
     if asked.as_junit:
         from icore_kernel.report.junit import report_suite
 
-        suites.append(report_suite(report, asked.strict, asked.settings, asked.seeks_findings))
+        suites.append(report_suite(report, asked.strict, asked.settings, sought))
         return
     if gap:
         click.echo()
-    paint.write(text.report_lines(report, asked.strict, asked.seeks_findings), sys.stdout)
+    paint.write(text.report_lines(report, asked.strict, sought), sys.stdout)
 
 
 def first_counterexample(report: Report) -> tuple[str, Run] | None:

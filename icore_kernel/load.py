@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from icore_dsl.mistakes import D013, MAX_DIGITS, LanguageError, Mistake
+from icore_dsl.mistakes import G010, MAX_DIGITS, Code, LanguageError, Mistake
 from icore_dsl.parse import parse_formula, parse_text
 from icore_dsl.source import read_source
-from icore_dsl.syntax import ImportDecl, Module
+from icore_dsl.syntax import ImportDecl, Module, Span
+from icore_kernel.ground.limits import Deadline
+from icore_kernel.ground.limits import OutOfTime as OutOfTime
 from icore_kernel.near import near
 from icore_kernel.system import System
 from icore_kernel.terms.term import TermBank
@@ -37,6 +39,10 @@ class InputError(Exception):
 
 class UsageError(Exception):
     """What was asked does not fit the package: an unknown property, setting or fault, a package too large to ground."""
+
+
+class NotGrounded(InputError, UsageError):
+    """A package that is well-formed, and cannot be grounded with these settings: too large, say. One mistake, with a code `G…`."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +82,22 @@ def read_module(file: Path) -> Module:
     return parse_module(text, str(file))
 
 
-def load(path: str | Path, *, settings: Mapping[str, str] | None = None, theory: Path | None = None, goal: str | None = None) -> Loaded:
+def load(
+    path: str | Path,
+    *,
+    settings: Mapping[str, str] | None = None,
+    theory: Path | None = None,
+    goal: str | None = None,
+    seconds: float | None = None,
+) -> Loaded:
     """Read, check and ground a package. `settings` are its parameters by name; `theory` a folder to use instead of spec/; `goal`
-    the text of a formula with the package's names, which becomes the last of the system's properties, called GOAL.
+    the text of a formula with the package's names, which becomes the last of the system's properties, called GOAL; `seconds` are
+    how long it may take (None: as long as it does).
 
-    Raises InputError for a wrong declaration, UsageError for a wrong setting, OSError where a file cannot be read.
+    Raises InputError for a wrong declaration, UsageError for a wrong setting, both (NotGrounded) where the package is too large to
+    ground, OSError where a file cannot be read, OutOfTime where `seconds` are over.
     """
+    deadline = Deadline(seconds)
     file = Path(path)
     package = read_module(file)
     modules = load_theory(theory)
@@ -89,7 +105,8 @@ def load(path: str | Path, *, settings: Mapping[str, str] | None = None, theory:
     if goal is not None:
         libraries[GOAL] = asked = _goal(goal)
         package = replace(package, decls=(*package.decls, ImportDecl(GOAL, asked.span)))
-    return assemble(file, package, modules, libraries, settings or {}, own_theory=theory is not None)
+    deadline.look()
+    return assemble(file, package, modules, libraries, settings or {}, own_theory=theory is not None, deadline=deadline)
 
 
 def parse_module(text: str, name: str) -> Module:
@@ -108,11 +125,12 @@ def assemble(
     settings: Mapping[str, str],
     *,
     own_theory: bool = False,
+    deadline: Deadline | None = None,
 ) -> Loaded:
     """Check and ground modules that were read. `own_theory`: the theory is not the installed one, so it is checked too. As `load`."""
     from icore_dsl.check import check, check_theory
     from icore_kernel.ground.assemble import ground
-    from icore_kernel.ground.values import GroundingError, WrittenTwice
+    from icore_kernel.ground.values import GroundingError
 
     given = dict(settings)
     for name, text in given.items():
@@ -123,19 +141,18 @@ def assemble(
     try:
         mistakes = check(package, modules, libraries, given)
     except RecursionError as deep:
-        raise UsageError(TOO_DEEP) from deep
+        raise _not_grounded(G010, TOO_DEEP, package.span, package.text) from deep
     texts = {m.file: m.text for m in (package, *libraries.values())}
     _refuse(mistakes, texts)
     _settings(package, given)
     try:
-        grounded = ground(package, modules, libraries, given)
-    except WrittenTwice as twice:
-        _refuse((Mistake(D013, twice.place, f"{twice.said}: all writes of an update happen at once"),), texts)
-        raise
+        grounded = ground(package, modules, libraries, given, deadline)
     except GroundingError as wrong:
-        raise UsageError(str(wrong)) from wrong
+        place = wrong.place or package.span
+        texts.update((m.file, m.text) for m in modules)
+        raise _not_grounded(wrong.code, wrong.message, place, texts.get(place.file, "")) from wrong
     except RecursionError as deep:
-        raise UsageError(TOO_DEEP) from deep
+        raise _not_grounded(G010, TOO_DEEP, package.span, package.text) from deep
     return Loaded(file, package, modules, grounded.system, grounded.bank, given, libraries, grounded)
 
 
@@ -150,6 +167,10 @@ def _goal(text: str) -> Module:
 def _refuse(mistakes: tuple[Mistake, ...], texts: Mapping[str, str]) -> None:
     if mistakes:
         raise InputError(mistakes, texts.get(mistakes[0].span.file, ""))
+
+
+def _not_grounded(code: Code, message: str, place: Span, text: str) -> NotGrounded:
+    return NotGrounded((Mistake(code, place, message),), text)
 
 
 def _libraries(file: Path, package: Module) -> dict[str, Module]:
@@ -170,7 +191,6 @@ def _settings(package: Module, given: Mapping[str, str]) -> None:
     """Every parameter has a value in its range, every setting names a parameter."""
     from icore_dsl.syntax import Num, SortRange
     from icore_kernel.ground.universe import parse_setting
-    from icore_kernel.ground.values import GroundingError
 
     names = {p.name: p for p in package.params}
     for name, text in given.items():
@@ -178,7 +198,7 @@ def _settings(package: Module, given: Mapping[str, str]) -> None:
             raise UsageError(f"{package.name} has no parameter {name!r}; {near(name, names)}")
         try:
             value = parse_setting(text)
-        except GroundingError as wrong:
+        except ValueError as wrong:
             raise UsageError(f"--set {name}: {wrong}") from wrong
         sort = names[name].sort
         low = sort.low.value if isinstance(sort, SortRange) and isinstance(sort.low, Num) else None

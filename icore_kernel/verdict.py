@@ -176,6 +176,10 @@ class Result:
     seconds: float = 0.0
 
 
+LIBRARY = "library"
+"""The mode of a report on a library: it is well-formed, and nothing was searched or proved."""
+
+
 @dataclass(frozen=True)
 class Report:
     """What `icore check` answers for one file."""

@@ -52,7 +52,7 @@ class Engine:
     loads: list[dict[str, object]] = field(default_factory=list)
     checks: list[dict[str, Any]] = field(default_factory=list)
 
-    def load(self, path: Path, *, settings: Mapping[str, str], theory: Path | None) -> SimpleNamespace:
+    def load(self, path: Path, *, settings: Mapping[str, str], theory: Path | None, seconds: float | None = None) -> SimpleNamespace:
         self.loads.append({"path": path, "settings": dict(settings), "theory": theory})
         system = SimpleNamespace(name="P", version="1.0", package_digest="p", theory_digest="t", fields_digest="f")
         return SimpleNamespace(path=path, system=system)

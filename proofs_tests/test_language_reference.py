@@ -146,12 +146,14 @@ def test_what_is_said_of_names_is_so() -> None:
 def test_the_limits_said_are_those_of_the_program() -> None:
     from icore_dsl.source import MAX_BYTES, MAX_DEPTH
     from icore_kernel.ground.fixpoint import PLACEHOLDERS
-    from icore_kernel.ground.limits import MOST_MEMBERS, MOST_NUMBERS, MOST_OBLIGATIONS, MOST_OCCURRENCES
+    from icore_kernel.ground.limits import MOST_INSTANCES, MOST_MEMBERS, MOST_NUMBERS, MOST_OBLIGATIONS, MOST_OCCURRENCES
     from icore_kernel.ground.values import MOST_CASES
 
     limits = DOCUMENT[DOCUMENT.index("## Limits") : DOCUMENT.index("## Defaults")]
     numbers = [int(n.replace(",", "")) for n in re.findall(r"\| ([0-9,]+)", limits)]
-    assert numbers == [MAX_BYTES, MAX_DEPTH, MOST_OBLIGATIONS, MOST_OCCURRENCES, MOST_MEMBERS, MOST_NUMBERS, PLACEHOLDERS, MOST_CASES]
+    assert numbers == [
+        MAX_BYTES, MAX_DEPTH, MOST_OBLIGATIONS, MOST_OCCURRENCES, MOST_MEMBERS, MOST_NUMBERS, MOST_INSTANCES, PLACEHOLDERS, MOST_CASES,
+    ]  # fmt: skip
 
 
 def test_the_kinds_of_findings_said_are_those_of_the_program() -> None:

@@ -1,7 +1,8 @@
 # ruff: noqa: E501 (a table: one row a line)
 """Every mistake the language can report: one table of codes, and what a mistake is.
 
-A code never changes its meaning. `P`: parsing, `R`: names (resolution), `S`: sorts, `D`: declarations. Each row has its own section below.
+A code never changes its meaning. `P`: parsing, `R`: names (resolution), `S`: sorts, `D`: declarations, `G`: grounding, which is the kernel's
+and is reached by what has no other mistake. Each row has its own section below.
 """
 
 from __future__ import annotations
@@ -306,13 +307,40 @@ DECLARATIONS: tuple[Row, ...] = (
 )
 
 
+# ---- G: grounding -----------------------------------------------------------------------------------------------
+
+G001 = Code("G001")
+G002 = Code("G002")
+G003 = Code("G003")
+G004 = Code("G004")
+G005 = Code("G005")
+G006 = Code("G006")
+G007 = Code("G007")
+G008 = Code("G008")
+G009 = Code("G009")
+G010 = Code("G010")
+
+GROUNDING: tuple[Row, ...] = (
+    Row("G001", "too large", "Obligations, occurrences of updates, members of a family, values of a range and fields have limits, which are computed before anything of that size is made.", "package A\ninput x { at: 0..1000000 = 0 }"),
+    Row("G002", "nested too far", "What stands inside quantifiers and `for`s is expanded for every combination of what they range over. Range over less, or say by a relation which combinations count.", "package A\ninput x { at: 0..1 = 0 }\ninvariant i: forall a in 1..3000: forall b in 1..3000: a != b or x.at == 0"),
+    Row("G003", "not known beforehand", "Which sets, ranges, facts and targets there are does not depend on the state.", "package A\ninput d { n: 1..2 }\ninput e(i: 1..2) { v: bool }\nupdate u by environment { set e(d.n).v := true, d.n := 2 }"),
+    Row("G004", "too many values", "What chooses an element, or is remembered, has at most 4,096 possible values.", "package A\ninput x { at: 0..9999 = 0 }\nupdate u by environment { set x.at := 1 }\ninvariant i: {x.at} == {3}"),
+    Row("G005", "no such member here", "The family has no member with the index that comes out here.", "package A\nobligation type T {}\nobligations { a[1..2]: T }\ndefine s(n: 1..3) = status(a[n])\ninvariant x: s(3) == open"),
+    Row("G006", "outside what it may be", "A value that comes out here, or is given with --set, is not one of those that its sort allows, or its sort has none.", "package A\nenum S { p, q }\ndefine f(s: S) = table { p: 3 q: 5 } at (s, s)\ninput x { at: {1, 2} = f(p) }\nupdate u by environment { set x.at := 1 }"),
+    Row("G007", "asked for by itself", "A definition or a certificate may not ask about what depends on it.", "package A\ninput q\nobligation type T {}\nobligations { one: T starts ready, required }\ncertificate c { issuer environment premises q claims node(one), status(one) is ready valid when not accept starts active }\nupdate u operation resolve by environment { set status(one) := ready }"),
+    Row("G008", "not what stands here", "The checker should have refused this: it is a mistake of icore, too. Please report it.", "(none that is known)"),
+    Row("G009", "another theory", "The theory asks for, or lacks, what this version of the kernel supplies or asks for.", "(a theory of another version)"),
+    Row("G010", "definitions in a long chain", "Definitions that build on later ones are followed only so deep. Declare them in the order of their use, with their sorts.", "(some hundred definitions, each in terms of the next)"),
+)
+
+
 # ---- the whole table --------------------------------------------------------------------------------------------
 
 
 def table() -> dict[str, Row]:
     """All rows by code. Raises ValueError when two rows have the same code."""
     rows: dict[str, Row] = {}
-    for row in PARSING + NAMES + SORTS + DECLARATIONS:
+    for row in PARSING + NAMES + SORTS + DECLARATIONS + GROUNDING:
         if row.code in rows:
             raise ValueError(f"two rows have the code {row.code}")
         rows[row.code] = row

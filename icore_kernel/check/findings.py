@@ -52,7 +52,9 @@ def _updates(system: System, exploration: Exploration, where: Places) -> Iterato
         fires[update.schema] = fires.get(update.schema, 0) + cover.committed
         occurs[update.schema] = occurs.get(update.schema, 0) + cover.enabled
     if not any(count for schema, count in fires.items() if schema not in faults):
-        yield Finding("no_start", "", "no update is enabled in the initial state: nothing ever happens", where.first_update)
+        no_update = len(faults) == len(where.schemas)
+        why = "no update is declared" if no_update else "no update is enabled in the initial state"
+        yield Finding("no_start", "", f"{why}: nothing ever happens", where.first_update)
     for schema, count in fires.items():
         span = spans.get(schema)
         passed = exploration.passed.get(schema, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from icore_kernel.check.answers import plural
-from icore_kernel.check.plan import Plan
+from icore_kernel.check.plan import Plan, allowed_ends, why_allowed
 from icore_kernel.check.quiet import blocked, refusals
 from icore_kernel.check.whole import Whole
 from icore_kernel.rewriting.game import WAIT, Game, solve, spoiling
@@ -15,15 +15,18 @@ from icore_kernel.verdict import Assurance, Reason, Result, Run, Verdict
 
 
 def settlement(whole: Whole, plan: Plan, prop: Property) -> Result:
-    """Every fair run comes to Accept, Reject or certified Stuck (without obligations: to a state where nothing can follow)."""
+    """Every fair run comes to Accept, Reject or certified Stuck, or to a dead end that is allowed (without obligations: to a state
+    where nothing can follow)."""
     system = whole.system
     ends = (plan.accept, plan.reject, plan.stuck)
-    accept, reject, stuck, goal = whole.truth((*ends, whole.bank.or_(*ends)))
+    accept, reject, stuck, goal, may_stay = whole.truth((*ends, whole.bank.or_(*ends), allowed_ends(system, whole.bank)))
+    for form in whole.settled() if any(may_stay) else ():
+        goal[form] |= may_stay[form]
     if not system.has_obligations:
         goal = bytearray(whole.graph.states)
         for form in whole.settled():
             goal[form] = 1
-    said = _ends(whole, accept, reject, stuck)
+    said = _ends(whole, accept, reject, stuck, may_stay)
     found = escape(whole.graph, goal, whole.initial, demands_of(system))
     if found is None:
         return _answer(whole, prop, Verdict.HOLDS, said)
@@ -38,15 +41,17 @@ def settlement(whole: Whole, plan: Plan, prop: Property) -> Result:
     return _answer(whole, prop, Verdict.VIOLATED, detail, run, repair="declare `fair weak` what will come, or let an agent go on")
 
 
-def _ends(whole: Whole, accept: bytearray, reject: bytearray, stuck: bytearray) -> str:
-    """The four ends told apart: complete, legally stuck, illegally stuck, going round."""
+def _ends(whole: Whole, accept: bytearray, reject: bytearray, stuck: bytearray, may_stay: bytearray) -> str:
+    """The ends told apart: complete, legally stuck, an allowed dead end, illegally stuck, going round."""
     cycles = plural(whole.facts.cycles, "cycle") + " without an exit" if whole.facts.cycles else ""
     if not whole.system.has_obligations:
         return " · ".join(part for part in (plural(len(whole.settled()), "normal form"), cycles) if part)
-    accepted, rejected, certified, other = whole.ends(accept, reject, stuck)
+    accepted, rejected, certified, allowed, other = whole.ends(accept, reject, stuck, may_stay)
     said = [f"complete {accepted + rejected:,} (Accept {accepted:,}, Reject {rejected:,})"]
     if certified:
         said.append(f"legally stuck {certified:,}")
+    if allowed:
+        said.append(f"{plural(allowed, 'dead end')} allowed: {'; '.join(why_allowed(whole.system))}")
     if other:
         said.append(f"illegally stuck {other:,}")
     if cycles:

@@ -66,6 +66,21 @@ def excused(system: System, bank: TermBank) -> Term:
     return bank.and_(bank.disj(left[True]), *(bank.not_(other) for other in left[False]))
 
 
+def allowed_ends(system: System, bank: TermBank) -> Term:
+    """Of the states where nothing productive can follow, those in which the package allows that (`allow dead_end`)."""
+    everywhere = any(kind == "dead_end" and subject is None for kind, subject, _ in system.allowed)
+    return bank.true if everywhere else excused(system, bank)
+
+
+def why_allowed(system: System) -> tuple[str, ...]:
+    """The reasons that the package gives for its dead ends: one for all of them, else one a name."""
+    given = [(subject, reason) for kind, subject, reason in system.allowed if kind == "dead_end"]
+    for subject, reason in given:
+        if subject is None:
+            return (reason,)
+    return tuple(f"{subject} ({reason})" for subject, reason in given)
+
+
 def make_plan(system: System, bank: TermBank) -> Plan:
     accept = conjunction(bank, system.accept, system)
     reject = conjunction(bank, system.reject, system)

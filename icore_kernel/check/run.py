@@ -7,7 +7,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from icore_kernel.check.advice import legality_first
-from icore_kernel.check.answers import exhaustive
+from icore_kernel.check.answers import exhaustive, plural
 from icore_kernel.check.findings import findings
 from icore_kernel.check.ongraph import OnGraph, asked
 from icore_kernel.check.places import places
@@ -23,7 +23,7 @@ from icore_kernel.explore.search import explore
 from icore_kernel.load import Loaded, UsageError
 from icore_kernel.near import near
 from icore_kernel.system import Property, PropertyKind, System
-from icore_kernel.verdict import Assurance, Report, Result, Verdict
+from icore_kernel.verdict import LIBRARY, Assurance, Report, Result, Verdict
 
 NO_RULES = Rules()
 
@@ -43,6 +43,8 @@ def check(
     commit (those of these names; True: all, and no deeper than what is asked needs); `reduce` says which reductions may be used.
     UsageError for an unknown name. A bound that is hit makes `unknown`, never success."""
     started = perf_counter()
+    if loaded.package.kind == "library":
+        return _library(loaded, only, perf_counter() - started)
     system, bank = loaded.system, loaded.bank
     mode = _mode(system, unaudited)
     plan = make_plan(system, bank)
@@ -79,6 +81,19 @@ def check(
     )
 
 
+def _library(loaded: Loaded, only: Sequence[str], seconds: float) -> Report:
+    """A library is no system: it is read, checked and grounded, and what it declares is decided in the packages that import it."""
+    properties = len(loaded.system.properties) + len(loaded.system.scenarios)
+    others = [name for name in only if name != "well-formed"]
+    if others:
+        raise UsageError(f"{loaded.package.name} is a library: {others[0]} is decided in a package that imports it")
+    detail = f"{plural(loaded.system.counts.get('declarations', 0), 'declaration')} of a library, and nothing else is decided of one"
+    if properties:
+        detail += f": its {'property is' if properties == 1 else f'{properties} properties are'} decided in a package that imports it"
+    result = Result("well-formed", Verdict.HOLDS, Assurance.STATIC, detail, engine="checker")
+    return Report(str(loaded.path), loaded.package.name, loaded.package.version, (result,), seconds=seconds, mode=LIBRARY)
+
+
 def _mode(system: System, unaudited: bool | Sequence[str]) -> Mode:
     if unaudited is False:
         return Audited()
@@ -102,7 +117,7 @@ def _left(rules: Rules, exploration: Exploration) -> float | None:
     """Seconds for the solver after the search: what `timeout` leaves, and little once somebody has interrupted."""
     if exploration.stopped == "interrupted":
         return AFTER_INTERRUPT
-    return None if rules.timeout is None else rules.timeout - exploration.seconds
+    return None if rules.timeout is None else rules.timeout - rules.spent - exploration.seconds
 
 
 def _decide(prop: Property, graph: OnGraph, reductions: Reductions, exploration: Exploration) -> Result:

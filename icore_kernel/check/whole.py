@@ -44,11 +44,11 @@ class Whole:
 
     def rules(self, most_states: int) -> Rules:
         """For a further search: what is left of the time, and at most so many states."""
-        left = None if self._rules.timeout is None else max(self._rules.timeout - (perf_counter() - self._since), 1e-3)
+        left = None if self._rules.timeout is None else max(self._rules.timeout - self._rules.spent - (perf_counter() - self._since), 1e-3)
         states = most_states if self._rules.max_states is None else min(most_states, self._rules.max_states)
         # Checkpoints are those of the main search.
         return replace(
-            self._rules, keep_graph=True, stop_on=frozenset(), timeout=left, max_states=states, max_depth=None, checkpoints=None
+            self._rules, keep_graph=True, stop_on=frozenset(), timeout=left, spent=0.0, max_states=states, max_depth=None, checkpoints=None
         )
 
     @property

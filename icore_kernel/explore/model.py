@@ -87,7 +87,7 @@ class Rules:
 
     * `max_states`: keep this many states, stop when there is one more;
     * `max_depth`: states of this depth are found and checked, not expanded;
-    * `timeout`: seconds of a monotonic clock from the start;
+    * `timeout`: seconds of a monotonic clock from the start, of which `spent` went by before it;
     * `max_memory`: bytes of memory that the process may take for its own; the search by the C kernel then keeps its states on disk,
       and all stop before an allocation that would go beyond;
     * `spill_at`: bytes of states and tables from which on the C kernel keeps states on disk (None: 3/4 of the memory available);
@@ -104,6 +104,7 @@ class Rules:
     max_states: int | None = None
     max_depth: int | None = None
     timeout: float | None = None
+    spent: float = 0.0
     stop_on: frozenset[str] = frozenset()
     stop_when: tuple[frozenset[str], ...] = ()
     interrupted: Callable[[], bool] | None = None

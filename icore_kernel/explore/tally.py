@@ -69,7 +69,7 @@ class Clock:
         """`steps` of 0 are those told last; `coming`: bytes that are about to be taken."""
         now = time.monotonic()
         self._steps = steps or self._steps
-        if self.rules.timeout is not None and now - self.started >= self.rules.timeout:
+        if self.rules.timeout is not None and now - self.started + self.rules.spent >= self.rules.timeout:
             raise Stop(f"timeout {self.rules.timeout:g} s")
         if self.rules.interrupted is not None and self.rules.interrupted():
             raise Stop("interrupted")

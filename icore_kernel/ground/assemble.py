@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from icore_dsl import syntax as s
+from icore_dsl.mistakes import G001
 from icore_kernel.ground.build import build, declarations
 from icore_kernel.ground.clauses import Clauses
 from icore_kernel.ground.context import declare_context
@@ -19,6 +20,7 @@ from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.evidence import gather
 from icore_kernel.ground.fixpoint import PLACEHOLDERS
 from icore_kernel.ground.late import late_names, mentions
+from icore_kernel.ground.limits import Deadline
 from icore_kernel.ground.primitives import Primitives, UpdateFacts
 from icore_kernel.ground.properties import Properties
 from icore_kernel.ground.relations import CONTRIBUTES
@@ -61,10 +63,19 @@ class Grounded:
         return claimed(self.primitives, assertion)
 
 
-def ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[str, s.Module], settings: Mapping[str, str]) -> Grounded:
-    """Ground a package that the checker has accepted. Raises GroundingError where it is too large or a setting is wrong."""
+def ground(
+    package: s.Module,
+    theory: tuple[s.Module, ...],
+    libraries: Mapping[str, s.Module],
+    settings: Mapping[str, str],
+    deadline: Deadline | None = None,
+) -> Grounded:
+    """Ground a package that the checker has accepted. Raises GroundingError where it is too large or a setting is wrong, OutOfTime
+    where the deadline is over."""
     with deep_recursion():
-        return _ground(package, theory, libraries, settings)
+        grounded = _ground(package, theory, libraries, settings, deadline or Deadline(None))
+    grounded.primitives.ev.deadline = Deadline(None)  # what is asked of it later has all the time
+    return grounded
 
 
 @contextmanager
@@ -78,11 +89,13 @@ def deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def _ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[str, s.Module], settings: Mapping[str, str]) -> Grounded:
+def _ground(
+    package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[str, s.Module], settings: Mapping[str, str], deadline: Deadline
+) -> Grounded:
     bank = TermBank()
     algebra = Algebra(bank)
     decls = declarations(package, libraries)
-    universe, evaluator = build(package, decls, theory, settings, algebra)
+    universe, evaluator = build(package, decls, theory, settings, algebra, deadline)
     evidence = gather(universe, evaluator, covering(universe))
     slots = Slots(algebra)
     declare(universe, evaluator, evidence, slots)
@@ -93,7 +106,7 @@ def _ground(package: s.Module, theory: tuple[s.Module, ...], libraries: Mapping[
     _audit(decls, evaluator, primitives)
     context = declare_context(primitives)
     if len(slots.fields) > PLACEHOLDERS:
-        raise GroundingError(f"{len(slots.fields)} fields that can change: this version grounds at most {PLACEHOLDERS}")
+        raise GroundingError(G001, f"{len(slots.fields)} fields that can change: this version grounds at most {PLACEHOLDERS}")
     clauses = Clauses(primitives, theory)
     updates, silent = _updates(primitives)
     properties = Properties(primitives, decls, {m.file: m.text for m in (package, *libraries.values())})
@@ -175,6 +188,7 @@ def _updates(primitives: Primitives) -> tuple[list[tuple[Element, GroundUpdate]]
     late_ones: list[Occurrence] = []
     waits: dict[str, bool] = {}
     for variation, env in bindings(universe, evaluator):
+        evaluator.deadline.check()
         if variation.schema not in waits:
             waits[variation.schema] = mentions(variation, late)
         (late_ones if waits[variation.schema] else early_ones).append((variation, env))
@@ -185,6 +199,7 @@ def _updates(primitives: Primitives) -> tuple[list[tuple[Element, GroundUpdate]]
     for number, (variation, env) in enumerate([*early_ones, *late_ones]):
         if number == len(early_ones):
             _publish(primitives, facts_of, updates)
+        evaluator.deadline.look()
         made = effects.ground(variation, env, number)
         schemas[variation.schema] = schemas.get(variation.schema, False) or made is not None
         if made is None:
@@ -205,6 +220,7 @@ def _publish(primitives: Primitives, facts: Mapping[Element, UpdateFacts], updat
 
 
 def _legal(clauses: Clauses, element: Element, update: GroundUpdate) -> GroundUpdate:
+    clauses.p.ev.deadline.look()
     before, after = clauses.legality(element)
     return replace(update, before=before, after=after)
 

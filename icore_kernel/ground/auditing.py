@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from icore_dsl import syntax as s
+from icore_dsl.mistakes import G009
 from icore_kernel.audit.tables import (
     Assertion,
     Candidacy,
@@ -67,7 +68,7 @@ class _Builder:
             return self.p.least(function, args) if function.decl.kind == "least" else self.ev.apply(function, list(args))
         if name in self.u.primitives:
             return self.p.primitive(name, args)
-        raise GroundingError(f"the theory does not define `{name}`, which the audit loop asks for")
+        raise GroundingError(G009, f"the theory does not define `{name}`, which the audit loop asks for")
 
     def _holds(self, name: str, *args: Value) -> Term:
         return self.alg.boolean(self._ask(name, *args))

@@ -8,8 +8,9 @@ from itertools import pairwise, product
 from math import prod
 
 from icore_dsl import syntax as s
+from icore_dsl.mistakes import G003, G006, G008
 from icore_kernel.ground.evaluate import Evaluator
-from icore_kernel.ground.limits import MOST_MEMBERS, MOST_OBLIGATIONS, TooLarge, numbers
+from icore_kernel.ground.limits import MOST_MEMBERS, MOST_OBLIGATIONS, Deadline, TooLarge, numbers
 from icore_kernel.ground.universe import Function, Instance, Universe, Work, instance_name, parameters
 from icore_kernel.ground.values import Algebra, Element, GroundingError, SetValue, Value, show_value
 
@@ -35,11 +36,16 @@ def declarations(package: s.Module, libraries: Mapping[str, s.Module]) -> tuple[
 
 
 def build(
-    package: s.Module, decls: tuple[s.Decl, ...], theory: Modules, settings: Mapping[str, str], algebra: Algebra
+    package: s.Module,
+    decls: tuple[s.Decl, ...],
+    theory: Modules,
+    settings: Mapping[str, str],
+    algebra: Algebra,
+    deadline: Deadline | None = None,
 ) -> tuple[Universe, Evaluator]:
     """The universe, filled, and an evaluator in it. Raises GroundingError for a parameter outside its range."""
     universe = Universe()
-    evaluator = Evaluator(universe, algebra)
+    evaluator = Evaluator(universe, algebra, deadline or Deadline(None))
     universe.constants.update(parameters(package.params, settings))
     for param in package.params:
         if param.name not in universe.constants and param.default is not None:
@@ -49,7 +55,7 @@ def build(
         values = domain_of(param.sort, evaluator, universe, universe.constants)
         if universe.constants.get(param.name) not in values:
             shown = show_value(universe.constants.get(param.name))
-            raise GroundingError(f"{param.name} = {shown} is outside {show_value(values[0])}..{show_value(values[-1])}")
+            raise GroundingError(G006, f"{param.name} = {shown} is outside {show_value(values[0])}..{show_value(values[-1])}")
     for table in (universe.statuses, universe.markers):
         universe.names.update(table)
         universe.theory_names.update(table)
@@ -116,7 +122,7 @@ class _Builder:
             keys = (None,) if item.index is None else self.domain(item.index.sort, {})
             size = len(self.u.works) + len(keys)
             if size > MOST_OBLIGATIONS:
-                raise TooLarge(f"{decl.span}: {size:,} obligations: this version grounds at most {MOST_OBLIGATIONS:,}")
+                raise TooLarge(f"{size:,} obligations: this version grounds at most {MOST_OBLIGATIONS:,}", decl.span)
             for key in keys:
                 name = item.name if item.index is None else f"{item.name}[{show_value(key)}]"
                 element = Element("Obligation", name, len(self.u.works))
@@ -171,7 +177,7 @@ class _Builder:
         domains = [self.domain(p.sort, {}) for p in params]
         size = prod(map(len, domains))
         if size > MOST_MEMBERS:
-            raise TooLarge(f"{params[0].span}: {name} would have {size:,} members: a family may have at most {MOST_MEMBERS:,}")
+            raise TooLarge(f"{name} would have {size:,} members: a family may have at most {MOST_MEMBERS:,}", params[0].span)
         for number, args in enumerate(product(*domains)):
             element = Element(sort, instance_name(name, args), start + number)
             self.u.instances[name, args] = element
@@ -189,7 +195,7 @@ class _Builder:
         for chain in decl.chains:
             for env, condition in self.ev.bindings(chain.binders, chain.where, {}, False):
                 if not condition.is_true:
-                    raise GroundingError(f"{chain.span}: a fact must not depend on the state")
+                    raise GroundingError(G003, "a fact must not depend on the state", chain.span)
                 ends = [self._ends(link, dict(env)) for link in chain.links]
                 for left, right in pairwise(ends):
                     pairs.update(product(left, right))
@@ -223,7 +229,7 @@ class _Builder:
         if expr is None:
             if f.name == "weight":
                 return Fraction(1)
-            raise GroundingError(f"{f.span}: {f.name} has no value")
+            raise GroundingError(G006, f"{f.name} has no value", f.span)
         return self.ev.static(expr, env or {})
 
 
@@ -233,16 +239,16 @@ def domain_of(sort: s.Sort, evaluator: Evaluator, universe: Universe, env: Mappi
         case s.SortName():
             found = universe.elements(sort.name)
             if found is None:
-                raise GroundingError(f"{sort.span}: {sort.name} is not a finite sort")
+                raise GroundingError(G008, f"{sort.name} is not a finite sort", sort.span)
             return found
         case s.SortRange():
             low, high = evaluator.static(sort.low, env), evaluator.static(sort.high, env)
             if not isinstance(low, Fraction) or not isinstance(high, Fraction):
-                raise GroundingError(f"{sort.span}: not a range of integers")
+                raise GroundingError(G003, "not a range of integers", sort.span)
             return tuple(Fraction(n) for n in numbers(int(low), int(high), sort.span))
         case s.SortValues():
             return tuple(dict.fromkeys(evaluator.static(v, env) for v in sort.values))
         case s.SortOptional():
             return (None, *domain_of(sort.item, evaluator, universe, env))
         case s.SortSet():
-            raise GroundingError(f"{sort.span}: a set is no element")
+            raise GroundingError(G008, "a set is no element", sort.span)

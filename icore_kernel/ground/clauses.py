@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from icore_dsl import syntax as s
+from icore_dsl.mistakes import G007
 from icore_kernel.ground.build import domain_of
 from icore_kernel.ground.primitives import Primitives
 from icore_kernel.ground.values import Element, GroundingError, Value, show_value
@@ -46,7 +47,7 @@ class Clauses:
         if known is not None:
             return known
         if kind in self._making:
-            raise GroundingError(f"`{kind}` is asked for by what it depends on")
+            raise GroundingError(G007, f"`{kind}` is asked for by what it depends on")
         self._making.add(kind)
         bank = self.p.alg.bank
         made = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from icore_dsl.mistakes import G004
 from icore_kernel.ground.primitives import Primitives
 from icore_kernel.ground.slots import FREE, Free, Slot
 from icore_kernel.ground.values import Element, GroundingError, Quantity, Value, is_static
@@ -44,7 +45,7 @@ def _possible(p: Primitives, now: Value) -> tuple[Value, ...]:
     if isinstance(now, Term) and now.sort is Sort.BOOL:
         return (False, True)
     if isinstance(now, Quantity) and (now.den.lo != now.den.hi or now.num.hi - now.num.lo > MOST_VALUES):
-        raise GroundingError("a value has too many possible results to be remembered at assignment")
+        raise GroundingError(G004, "a value has too many possible results to be remembered at assignment")
     return p.alg.as_choice(now).domain
 
 

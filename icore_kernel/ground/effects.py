@@ -9,12 +9,14 @@ from itertools import product
 from math import prod
 
 from icore_dsl import syntax as s
+from icore_dsl.mistakes import G008
 from icore_kernel.ground.build import domain_of
-from icore_kernel.ground.evaluate import Env, Evaluator
+from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.evidence import Evidence
 from icore_kernel.ground.footprint import footprint
 from icore_kernel.ground.limits import MOST_OCCURRENCES, TooLarge
 from icore_kernel.ground.primitives import Primitives, UpdateFacts
+from icore_kernel.ground.scope import Env
 from icore_kernel.ground.slots import Free, Key, Slots
 from icore_kernel.ground.targets import Targets, report_kind
 from icore_kernel.ground.universe import Universe, instance_name
@@ -36,7 +38,7 @@ def bindings(universe: Universe, evaluator: Evaluator) -> Iterator[tuple[Variati
         ways = list(variations(decl))
         total += len(ways) * prod(map(len, domains))
         if total > MOST_OCCURRENCES:
-            raise TooLarge(f"{decl.span}: with {decl.name}, {total:,} occurrences of updates: at most {MOST_OCCURRENCES:,} can be grounded")
+            raise TooLarge(f"with {decl.name}, {total:,} occurrences of updates: at most {MOST_OCCURRENCES:,} can be grounded", decl.span)
         for variation in ways:
             for args in product(*domains):
                 yield variation, dict(zip((p.name for p in decl.params), args, strict=True))
@@ -47,6 +49,7 @@ def touched(universe: Universe, evaluator: Evaluator, slots: Slots, evidence: Ev
     targets = Targets(universe, evaluator, slots, evidence)
     found: set[Key] = set()
     for variation, env in bindings(universe, evaluator):
+        evaluator.deadline.check()
         for item in variation.items:
             for inner in targets.loops(item, env):
                 found.update(targets.keys(item.statement, inner))
@@ -212,7 +215,7 @@ class Effects:
                 self._put(draft, ("present", element), True, condition)
                 self._put(draft, ("status", element), self.u.statuses[self.u.works[element].starts], condition)
             case _:
-                raise GroundingError(f"{statement.span}: unknown effect {statement.kind}")
+                raise GroundingError(G008, f"unknown effect {statement.kind}", statement.span)
 
     def _set(self, draft: Draft, key: Key, value: Value, condition: Term) -> None:
         if self.slots.has(key):
@@ -364,4 +367,4 @@ def element_of(part: Key) -> Value:
     element = part[-1]
     if element is None or isinstance(element, (bool, Fraction, Element)):
         return element
-    raise GroundingError("not a slot of a set field")
+    raise GroundingError(G008, "not a slot of a set field")

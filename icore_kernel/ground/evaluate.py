@@ -6,18 +6,19 @@ Quantifiers are expanded; calls with static arguments are evaluated once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from math import prod
 from typing import Protocol, assert_never
 
 from icore_dsl import syntax as s
+from icore_dsl.mistakes import G003, G005, G008
 from icore_kernel.ground.fixpoint import unsettled
-from icore_kernel.ground.limits import numbers
+from icore_kernel.ground.limits import MOST_INSTANCES, Deadline, TooNested, numbers
+from icore_kernel.ground.scope import Env, Scope, Sizes, around, evaluations
 from icore_kernel.ground.universe import Function, Universe
 from icore_kernel.ground.values import Algebra, Element, GroundingError, SetValue, Value, is_static, show_value
 from icore_kernel.terms.node import Term
-
-Env = Mapping[str, Value]
 
 
 class Words(Protocol):
@@ -39,8 +40,9 @@ UNKNOWN = object()
 class Evaluator:
     """`value(expr, env, theory)`: the value of an expression; `env` binds parameters and quantified names."""
 
-    def __init__(self, universe: Universe, algebra: Algebra) -> None:
+    def __init__(self, universe: Universe, algebra: Algebra, deadline: Deadline) -> None:
         self.universe = universe
+        self.deadline = deadline
         self.algebra = algebra
         self.words: Words | None = None
         self._calls: dict[tuple[bool, str, tuple[Value, ...]], Value] = {}
@@ -62,59 +64,64 @@ class Evaluator:
         value = self.value(expr, env, theory)
         if is_static(value) or (isinstance(value, SetValue) and all(t.is_true for _, t in value.items)):
             return value
-        raise GroundingError(f"{expr.span}: must not depend on the state")
+        raise GroundingError(G003, "must not depend on the state", expr.span)
 
     def value(self, expr: s.Expr, env: Env, theory: bool) -> Value:
         alg = self.algebra
-        match expr:  # the most frequent first
-            case s.Name():
-                return self._name(expr, env, theory)
-            case s.Call():
-                return self.call(expr.name, [self.value(a, env, theory) for a in expr.args], theory, expr.span)
-            case s.Binary():
-                return self._binary(expr, env, theory)
-            case s.Quant():
-                return self._quantifier(expr, env, theory)
-            case s.Num():
-                return expr.value
-            case s.BoolLit():
-                return expr.value
-            case s.NoneLit():
-                return None
-            case s.Index():
-                key = self.value(expr.index, env, theory)
-                if is_static(key) and key not in self.universe.families.get(expr.name, {}):
-                    raise GroundingError(f"{expr.span}: no member {expr.name}[{show_value(key)}]")
-                return alg.lift([key], lambda a: self.universe.families[expr.name].get(a[0]))
-            case s.Attr():
-                return self.attribute(self.value(expr.target, env, theory), expr.name)
-            case s.Unary():
-                operand = self.value(expr.operand, env, theory)
-                return alg.not_(operand) if expr.op == "not" else alg.neg(operand)
-            case s.SetLit():
-                return alg.set_of((self.value(i, env, theory), alg.bank.true) for i in expr.items)
-            case s.RangeLit():
-                return SetValue(tuple((v, alg.bank.true) for v in self._range(expr.low, expr.high, env, theory)))
-            case s.SetOf():
-                pairs = self.bindings(expr.binders, expr.where, env, theory)
-                return alg.set_of((self.value(expr.item, inner, theory), condition) for inner, condition in pairs)
-            case s.If():
-                condition = self.formula(expr.condition, env, theory)
-                if condition.is_true:
-                    return self.value(expr.then, env, theory)
-                if condition.is_false:
-                    return self.value(expr.otherwise, env, theory)
-                return alg.choose(condition, self.value(expr.then, env, theory), self.value(expr.otherwise, env, theory))
-            case s.Closure():
-                left, right = self.value(expr.left, env, theory), self.value(expr.right, env, theory)
-                return alg.lift([left, right], lambda a: self._words().closure(expr.relation, expr.reflexive, a[0], a[1], theory))
-            case _:
-                assert_never(expr)
+        try:
+            match expr:  # the most frequent first
+                case s.Name():
+                    return self._name(expr, env, theory)
+                case s.Call():
+                    return self.call(expr.name, [self.value(a, env, theory) for a in expr.args], theory, expr.span, around(env))
+                case s.Binary():
+                    return self._binary(expr, env, theory)
+                case s.Quant():
+                    return self._quantifier(expr, env, theory)
+                case s.Num():
+                    return expr.value
+                case s.BoolLit():
+                    return expr.value
+                case s.NoneLit():
+                    return None
+                case s.Index():
+                    key = self.value(expr.index, env, theory)
+                    if is_static(key) and key not in self.universe.families.get(expr.name, {}):
+                        raise GroundingError(G005, f"no member {expr.name}[{show_value(key)}]", expr.span)
+                    return alg.lift([key], lambda a: self.universe.families[expr.name].get(a[0]))
+                case s.Attr():
+                    return self.attribute(self.value(expr.target, env, theory), expr.name)
+                case s.Unary():
+                    operand = self.value(expr.operand, env, theory)
+                    return alg.not_(operand) if expr.op == "not" else alg.neg(operand)
+                case s.SetLit():
+                    return alg.set_of((self.value(i, env, theory), alg.bank.true) for i in expr.items)
+                case s.RangeLit():
+                    return SetValue(tuple((v, alg.bank.true) for v in self._range(expr.low, expr.high, env, theory)))
+                case s.SetOf():
+                    pairs = self.bindings(expr.binders, expr.where, env, theory)
+                    return alg.set_of((self.value(expr.item, inner, theory), condition) for inner, condition in pairs)
+                case s.If():
+                    condition = self.formula(expr.condition, env, theory)
+                    if condition.is_true:
+                        return self.value(expr.then, env, theory)
+                    if condition.is_false:
+                        return self.value(expr.otherwise, env, theory)
+                    return alg.choose(condition, self.value(expr.then, env, theory), self.value(expr.otherwise, env, theory))
+                case s.Closure():
+                    left, right = self.value(expr.left, env, theory), self.value(expr.right, env, theory)
+                    return alg.lift([left, right], lambda a: self._words().closure(expr.relation, expr.reflexive, a[0], a[1], theory))
+                case _:
+                    assert_never(expr)
+        except GroundingError as wrong:
+            if wrong.place is None and not theory:
+                wrong.place = expr.span
+            raise
 
     # ---- names and calls -----------------------------------------------------------------------------------------
     def _words(self) -> Words:
         if self.words is None:
-            raise GroundingError("the state is not known yet")
+            raise GroundingError(G003, "this must not depend on the state")
         return self.words
 
     def _name(self, expr: s.Name, env: Env, theory: bool) -> Value:
@@ -128,7 +135,7 @@ class Evaluator:
         elements = self._sort(expr.id, theory)
         if elements is not None:
             return SetValue(tuple((e, self.algebra.bank.true) for e in elements))
-        return self.call(expr.id, [], theory, expr.span)
+        return self.call(expr.id, [], theory, expr.span, around(env))
 
     def _sort(self, name: str, theory: bool) -> tuple[Value, ...] | None:
         """The elements of a sort. The theory's own words come before a package's sorts of the same name."""
@@ -164,19 +171,21 @@ class Evaluator:
                 return Fraction(0)
         return None
 
-    def call(self, name: str, args: list[Value], theory: bool, span: s.Span) -> Value:
+    def call(self, name: str, args: list[Value], theory: bool, span: s.Span, sizes: Sizes = ()) -> Value:
+        """`sizes`: of the domains of the quantifiers around the call."""
         key = (theory, name, tuple(args))
         if all(is_static(a) for a in args):
             found = self._calls.get(key, UNKNOWN)
             if found is not UNKNOWN:
                 return found  # type: ignore[return-value]
-            result = self._call(name, args, theory, span)
+            self.deadline.check()
+            result = self._call(name, args, theory, span, sizes)
             if not unsettled(result):
                 self._calls[key] = result
             return result
-        return self._call(name, args, theory, span)
+        return self._call(name, args, theory, span, sizes)
 
-    def _call(self, name: str, args: list[Value], theory: bool, span: s.Span) -> Value:
+    def _call(self, name: str, args: list[Value], theory: bool, span: s.Span, sizes: Sizes) -> Value:
         universe, alg = self.universe, self.algebra
         if name in {"max", "min"}:  # words of the grammar, of two arguments or more
             return alg.extreme(args, name == "max")
@@ -195,14 +204,14 @@ class Evaluator:
             if function.decl.kind == "least":
                 least = function
                 return alg.lift(args, lambda a: self._words().least(least, a))
-            return self.apply(function, args)
+            return self.apply(function, args, evaluations(universe, function, args, sizes))
         if name in universe.primitives:
             return alg.lift(args, lambda a: self._words().primitive(name, a))
-        raise GroundingError(f"{span}: nothing is called {name!r}")
+        raise GroundingError(G008, f"nothing is called {name!r}", span)
 
-    def apply(self, function: Function, args: Iterable[Value]) -> Value:
+    def apply(self, function: Function, args: Iterable[Value], sizes: Sizes = ()) -> Value:
         decl = function.decl
-        env = dict(zip((p.name for p in decl.params), args, strict=True))
+        env = Scope.of(dict(zip((p.name for p in decl.params), args, strict=True)), sizes)
         if isinstance(decl.body, s.TableBody):
             return self._table(decl.body, env)
         return self.value(decl.body, env, function.theory)
@@ -255,7 +264,7 @@ class Evaluator:
     def _range(self, low: s.Expr, high: s.Expr, env: Env, theory: bool) -> list[Value]:
         lo, hi = self.value(low, env, theory), self.value(high, env, theory)
         if not isinstance(lo, Fraction) or not isinstance(hi, Fraction):
-            raise GroundingError(f"{low.span}: the bounds of a range must not depend on the state")
+            raise GroundingError(G003, "the bounds of a range must not depend on the state", low.span)
         return [Fraction(n) for n in numbers(int(lo), int(hi), low.span)]
 
     # ---- quantifiers -----------------------------------------------------------------------------------------------
@@ -266,7 +275,7 @@ class Evaluator:
             case "forall":
                 body = expr.body
                 if body is None:
-                    raise GroundingError(f"{expr.span}: forall needs a body")
+                    raise GroundingError(G008, "forall needs a body", expr.span)
                 parts: list[Term] = []
                 for inner, condition in pairs:
                     part = bank.implies(condition, self.formula(body, inner, theory))
@@ -291,7 +300,7 @@ class Evaluator:
                 return total
             case "max" | "min":
                 return self._extreme(expr, pairs, theory)
-        raise GroundingError(f"{expr.span}: unknown quantifier {expr.kind}")
+        raise GroundingError(G008, f"unknown quantifier {expr.kind}", expr.span)
 
     def _extreme(self, expr: s.Quant, pairs: Iterator[tuple[Env, Term]], theory: bool) -> Value:
         """Conditional elements: keep a best and whether there is one, since 0 stands for nothing at all."""
@@ -300,7 +309,7 @@ class Evaluator:
         some = bank.false
         for inner, condition in pairs:
             if expr.body is None:
-                raise GroundingError(f"{expr.span}: {expr.kind} needs a body")
+                raise GroundingError(G008, f"{expr.kind} needs a body", expr.span)
             item = self.value(expr.body, inner, theory)
             better = alg.boolean(alg.less(best, item) if expr.kind == "max" else alg.less(item, best))
             best = alg.choose(bank.and_(condition, bank.or_(bank.not_(some), better)), item, best)
@@ -316,8 +325,16 @@ class Evaluator:
                 yield env, condition
             return
         first, rest = binders[0], binders[1:]
-        for value, inside in self.domain(first, where, env, theory):
-            inner = {**env, first.name: value}
+        values = self.domain(first, where, env, theory)
+        sizes = around(env)
+        if not theory:  # the theory's own quantifiers are narrow, or as wide as what is declared
+            sizes = (*sizes, len(values))
+            if prod(sizes) > MOST_INSTANCES:
+                raise TooNested(sizes, first.span)
+        for value, inside in values:
+            self.deadline.check()
+            inner = Scope.of(env, sizes)
+            inner[first.name] = value
             for final, condition in self.bindings(rest, where, inner, theory):
                 both = bank.and_(inside, condition)
                 if not both.is_false:
@@ -333,7 +350,7 @@ class Evaluator:
         value = self.value(binder.domain, env, theory)
         if isinstance(value, SetValue):
             return list(value.items)
-        raise GroundingError(f"{binder.span}: not a finite set")
+        raise GroundingError(G008, "not a finite set", binder.span)
 
     @staticmethod
     def _ordered(elements: tuple[Value, ...], allowed: set[Value]) -> tuple[Value, ...]:

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from icore_dsl import syntax as s
-from icore_kernel.ground.evaluate import Env, Evaluator, conjuncts
+from icore_dsl.mistakes import G008
+from icore_kernel.ground.evaluate import Evaluator, conjuncts
 from icore_kernel.ground.possible import loops
+from icore_kernel.ground.scope import Env
 from icore_kernel.ground.start import Static
 from icore_kernel.ground.universe import REPORTS, Universe
 from icore_kernel.ground.values import Element, GroundingError, Value, show_value
@@ -176,7 +178,7 @@ def _claimed(
 ) -> list[Element]:
     """The assertions that a claim's expression names: one, or for `coverage(w)` one a root."""
     if not isinstance(expr, s.Call):
-        raise GroundingError(f"{expr.span}: not a claim")
+        raise GroundingError(G008, "not a claim", expr.span)
     if expr.name == "terminal":
         word = expr.args[0]
         kind = word.id if isinstance(word, s.Name) else ""
@@ -189,14 +191,14 @@ def _claimed(
         roots = covering[work] if len(args) == 1 else [r for r in args[1:] if isinstance(r, Element)]
         return [_add(found, "coverage", (work, root)) for root in roots]
     if expr.name == "relation":
-        raise GroundingError(f"{expr.span}: name the relation itself")
+        raise GroundingError(G008, "name the relation itself", expr.span)
     if expr.name in FACT_KINDS:
         return [_add(found, expr.name, args)]
     if expr.name in universe.relations:
         return [_add(found, "relation", (name_value(universe, expr.name), *args))]
     if expr.name in universe.signatures:
         return [_add(found, "signature", args)]
-    raise GroundingError(f"{expr.span}: {expr.name} is not something a certificate can claim")
+    raise GroundingError(G008, f"{expr.name} is not something a certificate can claim", expr.span)
 
 
 def _premise(universe: Universe, evaluator: Evaluator, target: s.Target, where: s.Expr | None, env: Env) -> Premise:

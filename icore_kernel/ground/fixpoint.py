@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
+from icore_dsl.mistakes import G007
 from icore_kernel.ground.values import Choice, GroundingError, Quantity, SetValue, Value
 from icore_kernel.terms.node import Term
 from icore_kernel.terms.term import TermBank, substitute
@@ -48,7 +49,7 @@ class Fixpoints:
                 self._solve(closed)
                 return self.solved[key]
         elif number < self._apart[0]:
-            raise GroundingError(f"`{self._apart[1]}` is asked for by evidence or a definition on which it depends")
+            raise GroundingError(G007, f"`{self._apart[1]}` is asked for by evidence or a definition on which it depends")
         number += PLACEHOLDERS
         return self.bank.variable(f"?{number}", number, 0, 1, True)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from icore_dsl import syntax as s
+from icore_dsl.mistakes import G003
 from icore_kernel.ground.build import domain_of
-from icore_kernel.ground.evaluate import Env, Evaluator
+from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.limits import TooLarge
+from icore_kernel.ground.scope import Env
 from icore_kernel.ground.universe import Universe
 from icore_kernel.ground.values import Element, GroundingError, Value
 
@@ -30,6 +32,7 @@ def loops(universe: Universe, evaluator: Evaluator, binders: tuple[s.Binder, ...
         values = members(universe, evaluator, first.domain, env)
         inside = (s.Binary("in", s.Name(first.name, first.span), first.domain, first.span),)
     for value in values:
+        evaluator.deadline.check()
         for inner, conditions in loops(universe, evaluator, rest, {**env, first.name: value}):
             yield inner, (*inside, *conditions)
 
@@ -68,7 +71,7 @@ def _members(universe: Universe, evaluator: Evaluator, expr: s.Expr, env: Env) -
                 return
         case _:
             pass
-    raise GroundingError(f"{expr.span}: what this set may hold is not known beforehand")
+    raise GroundingError(G003, "what this set may hold is not known beforehand", expr.span)
 
 
 def _field_sort(universe: Universe, owner: Value, name: str) -> s.Sort | None:

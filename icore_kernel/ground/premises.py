@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from icore_dsl import syntax as s
-from icore_kernel.ground.evaluate import Env, Evaluator
+from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.evidence import Evidence, name_value
+from icore_kernel.ground.scope import Env
 from icore_kernel.ground.universe import Universe
 from icore_kernel.ground.values import Element, GroundingError, Value
 from icore_kernel.terms.node import Term

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from icore_dsl import syntax as s
-from icore_kernel.ground.evaluate import Env, Evaluator
+from icore_dsl.mistakes import G008
+from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.evidence import Claim, Evidence, Premise
 from icore_kernel.ground.fixpoint import Fixpoints
 from icore_kernel.ground.premises import assertions_in
 from icore_kernel.ground.relations import Relations
+from icore_kernel.ground.scope import Env
 from icore_kernel.ground.slots import Slots
 from icore_kernel.ground.universe import Function, Universe
 from icore_kernel.ground.values import Algebra, Choice, Element, GroundingError, SetValue, Value
@@ -75,14 +77,14 @@ class Primitives:
                 return self._slot_or_set(("afield", element, name))
             case "Certificate":
                 return self._slot_or_set(("cfield", element, name))
-        raise GroundingError(f"{element.name} has no {name}")
+        raise GroundingError(G008, f"{element.name} has no {name}")
 
     def _slot_or_set(self, key: tuple[object, ...]) -> Value:
         if self.slots.has(key):
             return self.slots.value(key)
         parts = [(k[-1], self.slots.truth(k)) for k in self.slots.parts(key)]
         if not parts:
-            raise GroundingError(f"no such field: {key}")
+            raise GroundingError(G008, f"no such field: {key}")
         return SetValue(tuple((v, t) for v, t in parts))  # type: ignore[misc]
 
     def signature(self, name: str, work: Value) -> Value:
@@ -176,7 +178,7 @@ class Primitives:
         if kind == "signature":
             fields = self.slots.keys_of("signature", args[0])
             return self.slots.value(fields[0])
-        raise GroundingError(f"a claim of {kind} takes no test")
+        raise GroundingError(G008, f"a claim of {kind} takes no test")
 
     def under(self, certificate: Value, assertion: Value) -> Value:
         key = ("under", certificate, assertion)

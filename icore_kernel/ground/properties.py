@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from icore_dsl import syntax as s
 from icore_dsl.check_properties import name_of
-from icore_kernel.ground.evaluate import Env
 from icore_kernel.ground.primitives import Primitives
+from icore_kernel.ground.scope import Env
 from icore_kernel.ground.universe import instance_name
 from icore_kernel.system import Property, PropertyKind, Scenario
 from icore_kernel.terms.node import Term

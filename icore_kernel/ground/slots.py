@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from icore_dsl.mistakes import G006
 from icore_kernel.ground.values import Algebra, Choice, Element, GroundingError, Quantity, SetValue, Value, show_value
 from icore_kernel.system import Domain, DomainKind, Field
 from icore_kernel.terms.node import Term
@@ -56,7 +57,9 @@ class Slots:
 
     def declare(self, slot: Slot) -> None:
         if not slot.values:
-            raise GroundingError(f"{slot.name} has an empty domain")
+            raise GroundingError(G006, f"{slot.name} has an empty domain")
+        if not isinstance(slot.initial, Free) and slot.initial not in slot.values:
+            raise GroundingError(G006, f"{slot.name} starts as {show_value(slot.initial)}, which is not one of its values")
         self.place[slot.key] = len(self.known)
         self.known[slot.key] = slot
         self._of.setdefault(slot.key[:2], []).append(slot.key)  # type: ignore[arg-type]
@@ -138,7 +141,7 @@ class Slots:
             codes = [i for i, v in enumerate(choice.domain) if v in slot.values]
             inside = bank.member(choice.term, codes) if codes else bank.false
             return self.algebra.recode(choice, slot.values), inside
-        raise GroundingError(f"{slot.name} cannot hold {value!r}")
+        raise GroundingError(G006, f"{slot.name} cannot hold {value!r}")
 
 
 def _owner(key: Key) -> str:
@@ -165,7 +168,7 @@ def code_of(values: tuple[Value, ...], domain: Domain, value: Value) -> int:
     for i, known in enumerate(values):
         if type(known) is type(value) and known == value:
             return i
-    raise GroundingError(f"{show_value(value)} is not in the domain {', '.join(map(show_value, values))}")
+    raise GroundingError(G006, f"{show_value(value)} is not in the domain {', '.join(map(show_value, values))}")
 
 
 def read(algebra: Algebra, term: Term, values: tuple[Value, ...], domain: Domain) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from icore_dsl.mistakes import G003
 from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.universe import Function, Universe
 from icore_kernel.ground.values import Element, GroundingError, Value
@@ -24,29 +25,29 @@ class Static:
                 return work.required
             case "weight" if work is not None:
                 return work.statics["weight"]
-        raise GroundingError(f"`{name}` is not known beforehand")
+        raise GroundingError(G003, f"`{name}` is not known beforehand")
 
     def candidates(self, name: str, args: tuple[Value, ...], position: int, theory: bool) -> Iterable[Value] | None:
         return None
 
     def attribute(self, element: Element, name: str) -> Value:
-        raise GroundingError(f"{element.name}.{name} is not known beforehand")
+        raise GroundingError(G003, f"{element.name}.{name} is not known beforehand")
 
     def signature(self, name: str, work: Value) -> Value:
-        raise GroundingError(f"`{name}` is not known beforehand")
+        raise GroundingError(G003, f"`{name}` is not known beforehand")
 
     def relation(self, name: str, left: Value, right: Value) -> Value:
-        raise GroundingError(f"`{name}` is not known beforehand")
+        raise GroundingError(G003, f"`{name}` is not known beforehand")
 
     def clock(self, name: str) -> Value:
-        raise GroundingError(f"`{name}` is not known beforehand")
+        raise GroundingError(G003, f"`{name}` is not known beforehand")
 
     def least(self, function: Function, args: tuple[Value, ...]) -> Value:
-        raise GroundingError(f"`{function.decl.name}` is not known beforehand")
+        raise GroundingError(G003, f"`{function.decl.name}` is not known beforehand")
 
     def closure(self, relation: str, reflexive: bool, left: Value, right: Value, theory: bool) -> Value:
         if relation not in self.u.relations or self.u.relations[relation].changing:
-            raise GroundingError(f"`{relation}` is not known beforehand")
+            raise GroundingError(G003, f"`{relation}` is not known beforehand")
         return self._reaches(relation, reflexive, left, right)
 
     def _reaches(self, relation: str, reflexive: bool, left: Value, right: Value) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from icore_dsl import syntax as s
-from icore_kernel.ground.evaluate import Env, Evaluator
+from icore_dsl.mistakes import G008
+from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.evidence import Evidence
 from icore_kernel.ground.possible import loops
+from icore_kernel.ground.scope import Env
 from icore_kernel.ground.slots import Key, Slots
 from icore_kernel.ground.universe import Universe
 from icore_kernel.ground.values import Element, GroundingError
@@ -47,17 +49,17 @@ class Targets:
                     return ("signature", args[0], expr.name)
             case _:
                 pass
-        raise GroundingError(f"{expr.span}: this cannot be set")
+        raise GroundingError(G008, "this cannot be set", expr.span)
 
     def element(self, expr: s.Expr, env: Env) -> Element:
         value = self.ev.static(expr, env)
         if not isinstance(value, Element):
-            raise GroundingError(f"{expr.span}: not a declared element")
+            raise GroundingError(G008, "not a declared element", expr.span)
         return value
 
     def pair(self, expr: s.Expr, env: Env) -> Key:
         if not isinstance(expr, s.Call):
-            raise GroundingError(f"{expr.span}: not a relation")
+            raise GroundingError(G008, "not a relation", expr.span)
         return ("relation", expr.name, *(self.ev.static(a, env) for a in expr.args))
 
     def keys(self, statement: s.SetField | s.Effect, env: Env) -> list[Key]:
@@ -88,7 +90,7 @@ class Targets:
             case "create":
                 both: tuple[Key, Key] = (("present", element), ("status", element))
                 return [k for key in both for k in (key, *self._rests(key))]
-        raise GroundingError(f"{statement.span}: unknown effect {statement.kind}")
+        raise GroundingError(G008, f"unknown effect {statement.kind}", statement.span)
 
     def _rests(self, key: Key) -> list[Key]:
         """The `under` slots of the assertions that a slot carries."""

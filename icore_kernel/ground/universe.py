@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from icore_dsl import syntax as s
-from icore_kernel.ground.values import Element, GroundingError, Value, show_value
+from icore_kernel.ground.values import Element, Value, show_value
 
 STATUSES = ("open", "ready", "blocked", "closed", "submitted", "accepted", "rejected", "invalid")
 """The eight statuses of A.2, in the paper's order."""
@@ -141,11 +141,11 @@ def instance_name(schema: str, args: Iterable[Value]) -> str:
 
 
 def parse_setting(text: str) -> Fraction:
-    """A value given by `--set`: an exact number."""
+    """A value given by `--set`: an exact number. ValueError for another text."""
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise GroundingError(f"not a number: {text!r}") from None
+        raise ValueError(f"not a number: {text!r}") from None
 
 
 def parameters(params: Iterable[s.Param], settings: Mapping[str, str]) -> dict[str, Value]:

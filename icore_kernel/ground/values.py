@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import lcm
 from typing import NamedTuple
 
+from icore_dsl.mistakes import D013, G004, G008, Code
 from icore_dsl.syntax import Span
 from icore_kernel.terms.node import Term
 from icore_kernel.terms.table import Sort
@@ -20,16 +21,27 @@ from icore_kernel.terms.term import TermBank
 
 
 class GroundingError(Exception):
-    """A fault of the kernel or of an unchecked package: grounding met something that the checker should have refused."""
+    """Grounding refuses: what the checker cannot know (a size, a value of a parameter), or should have refused.
+
+    `code` and `message` are those of a mistake of the language; `place` is None where it is not known (yet).
+    """
+
+    def __init__(self, code: Code, message: str, place: Span | None = None) -> None:
+        self.code = code
+        self.message = message
+        self.place = place
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return self.message if self.place is None else f"{self.place}: {self.message}"
 
 
 class WrittenTwice(GroundingError):
     """Two iterations of one `for` give a field different values in every state: a mistake of the text, at `place`."""
 
     def __init__(self, place: Span, field: str, update: str) -> None:
-        self.place = place
-        self.said = f"`{field}` is written with different values by two iterations of this `for` in `{update}`"
-        super().__init__(f"{place}: {self.said}")
+        said = f"`{field}` is written with different values by two iterations of this `for` in `{update}`"
+        super().__init__(D013, f"{said}: all writes of an update happen at once", place)
 
 
 class Element(NamedTuple):
@@ -103,7 +115,7 @@ class Algebra:
             return value
         if isinstance(value, Choice):
             return self.bank.member(value.term, [i for i, v in enumerate(value.domain) if v is True])
-        raise GroundingError(f"not a truth value: {value!r}")
+        raise GroundingError(G008, f"not a truth value: {value!r}")
 
     def truth(self, term: Term) -> Value:
         """A BOOL term as a value: static when it is constant."""
@@ -122,7 +134,7 @@ class Algebra:
             numbers = [v if isinstance(v, Fraction) else Fraction(0) for v in value.domain]
             den = lcm(*(n.denominator for n in numbers))
             return Quantity(self.bank.lookup(value.term, [int(n * den) for n in numbers]), self.bank.integer(den))
-        raise GroundingError(f"not a number: {value!r}")
+        raise GroundingError(G008, f"not a number: {value!r}")
 
     def number(self, q: Quantity) -> Value:
         """A quantity as a value: static when both parts are constant, with a positive denominator."""
@@ -190,7 +202,7 @@ class Algebra:
                 codes = [i for i, v in enumerate(a.domain) if v in inside]
                 return self.truth(self.bank.member(a.term, codes)) if codes else False
             return self.any_of(self.bank.and_(self.boolean(self.equal(a, v)), t) for v, t in among.items)
-        raise GroundingError(f"not a set: {among!r}")
+        raise GroundingError(G008, f"not a set: {among!r}")
 
     def set_of(self, items: Iterable[tuple[Value, Term]]) -> SetValue:
         """The set of the values whose condition holds. State-dependent values become the static ones they may be, each once."""
@@ -331,7 +343,7 @@ class Algebra:
             if hi - lo < MOST_CASES:
                 shifted = value.num if lo == 0 else self.bank.sub(value.num, self.bank.integer(lo))
                 return Choice(shifted, tuple(Fraction(n, value.den.lo) for n in range(lo, hi + 1)))
-        raise GroundingError("a number with too many possible values stands where one of a few is needed")
+        raise GroundingError(G004, "a number with too many possible values stands where one of a few is needed")
 
     def recode(self, choice: Choice, domain: tuple[Value, ...]) -> Term:
         """The index term of `choice` in another domain that contains its values (values outside: index 0)."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from icore_dsl.mistakes import G009
 from icore_kernel.ground.relations import CONTRIBUTES
 from icore_kernel.ground.slots import Free
 from icore_kernel.ground.values import Element, GroundingError, Value
@@ -74,7 +75,7 @@ def table(p: Primitives) -> dict[str, Callable[..., Value]]:
     words.update({name: p.relations.contribution(name) for name in CONTRIBUTES})
     missing = p.u.primitives.keys() - words.keys()
     if missing:
-        raise GroundingError(f"the theory asks for words that the kernel does not supply: {', '.join(sorted(missing))}")
+        raise GroundingError(G009, f"the theory asks for words that the kernel does not supply: {', '.join(sorted(missing))}")
     return words
 
 
@@ -139,12 +140,12 @@ def holds(p: Primitives, assertion: Value) -> Value:
             return p.alg.not_(p.alg.equal(_work_slot(p, "marker", work), None))
         case "terminal":
             return p.alg.truth(p.slots.truth(("reported", str(work))))
-    raise GroundingError(f"unknown kind of assertion: {kind}")
+    raise GroundingError(G009, f"unknown kind of assertion: {kind}")
 
 
 def _facts(p: Primitives, update: Value) -> UpdateFacts:
     if not isinstance(update, Element):
-        raise GroundingError("not an update")
+        raise GroundingError(G009, "not an update")
     return p.updates[update]
 
 

@@ -8,7 +8,7 @@ from typing import assert_never
 from icore_kernel.explore.model import ANSWERED
 from icore_kernel.report.fork import apart_lines, fork_lines, said
 from icore_kernel.report.layout import Line, Part, Piece, line, number, place
-from icore_kernel.verdict import ExitStatus, Finding, Reason, Report, Result, Run, Step, Verdict
+from icore_kernel.verdict import LIBRARY, ExitStatus, Finding, Reason, Report, Result, Run, Step, Verdict
 
 _NAME = 16
 """Least width of the column of names; of the verdicts it is the longest verdict's."""
@@ -203,7 +203,12 @@ def _last(report: Report, strict: bool) -> Line:
     seconds = f" · {report.seconds:.2f} s"
     if strict and found and verdict is not Verdict.VIOLATED:
         return line(Piece(f"{verdict.value}, but --strict fails it for {number(found, 'note')}", Part.BAD), seconds)
-    return line(Piece(verdict.value, part_of(verdict)), seconds)
+    said = verdict.value
+    if report.mode == LIBRARY:
+        said = "well-formed"
+    elif report.counts.get("updates") == 0 and verdict in {Verdict.HOLDS, Verdict.PROVED}:
+        said += ", of the initial states alone: no update is declared"
+    return line(Piece(said, part_of(verdict)), seconds)
 
 
 _WORDS = {
