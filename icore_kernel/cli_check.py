@@ -78,11 +78,14 @@ class Asked:
 
 
 class Wrong(Exception):
-    """Input that is wrong: the message for a person, and the mistakes as JSON has them."""
+    """Input that is wrong: the message for a person, and the mistakes as JSON has them. `status` UNKNOWN: there was no time to tell."""
 
-    def __init__(self, message: str, mistakes: tuple[dict[str, object], ...] = ()) -> None:
+    def __init__(
+        self, message: str, mistakes: tuple[dict[str, object], ...] = (), status: ExitStatus = ExitStatus.BAD_INPUT
+    ) -> None:
         self.message = message
         self.mistakes = mistakes
+        self.status = status
         super().__init__(message)
 
 
@@ -93,8 +96,8 @@ def refuse(wrong: Wrong, path: Path, schema: str | None) -> ExitStatus:
     else:
         from icore_kernel.report.json import dump, wrong_record
 
-        click.echo(dump(wrong_record(str(path), wrong.message, wrong.mistakes, schema)))
-    return ExitStatus.BAD_INPUT
+        click.echo(dump(wrong_record(str(path), wrong.message, wrong.mistakes, schema, wrong.status)))
+    return wrong.status
 
 
 def gravest(statuses: Iterable[ExitStatus]) -> ExitStatus:
@@ -105,9 +108,10 @@ def gravest(statuses: Iterable[ExitStatus]) -> ExitStatus:
 
 def answer(path: Path, ask: Callable[[], T]) -> T:
     """What `ask` answers. Raises Wrong for everything the user can mend: an unreadable file, a mistake, an unknown name, a
-    checkpoint that does not fit."""
+    checkpoint that does not fit, a package that was not grounded in time."""
     from icore_kernel.api import InputError, UsageError
     from icore_kernel.explore.model import CheckpointError
+    from icore_kernel.load import OutOfTime
 
     try:
         return ask()
@@ -117,6 +121,8 @@ def answer(path: Path, ask: Callable[[], T]) -> T:
         raise _mistaken(path, wrong) from wrong
     except UsageError as wrong:
         raise Wrong(f"{path}: {wrong}") from wrong
+    except OutOfTime as late:
+        raise Wrong(f"{path}: unknown: its grounding was not finished before the timeout", status=ExitStatus.UNKNOWN) from late
     except OSError as wrong:
         place = path if wrong.filename is None else wrong.filename
         raise Wrong(f"{place}: cannot be read: {wrong.strerror or wrong}") from wrong
@@ -213,6 +219,11 @@ def not_grounded_in_time(path: Path, timeout: float | None, seconds: float) -> R
     detail = f"not finished ({stopped}): nothing was searched"
     result = Result("grounding", Verdict.UNKNOWN, Assurance.NONE, detail, engine="checker", seconds=seconds)
     return Report(str(path), path.stem, "", (result,), space={"stopped": stopped}, seconds=seconds)
+
+
+def left(timeout: float | None, begun: float) -> float | None:
+    """Seconds of the timeout that are left, `begun` being when it began; None: no timeout."""
+    return None if timeout is None else max(timeout - (monotonic() - begun), 1e-3)
 
 
 def _print(report: Report, asked: Asked, records: list[dict[str, object]], suites: list[Suite], gap: bool) -> None:

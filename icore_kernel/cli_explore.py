@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
@@ -37,14 +38,16 @@ class Explored:
     limits: Limits
     as_json: bool
     reduce: str | None = None
+    begun: float = field(default_factory=monotonic)
 
     def load(self, goal: str | None = None) -> Loaded:
         from icore_kernel import api
 
-        return api.load(self.path, settings=self.settings, theory=self.theory, goal=goal)
+        return api.load(self.path, settings=self.settings, theory=self.theory, goal=goal, seconds=self.limits.timeout)
 
     def rules(self, tell: Tell | None) -> Rules:
-        return self.limits.rules(self.settings, tell)
+        """Asked once the package is loaded: that was a part of the time."""
+        return self.limits.rules(self.settings, tell, monotonic() - self.begun)
 
     def reductions(self) -> Reduce:
         """None asked: symmetry, where it is declared and pays."""

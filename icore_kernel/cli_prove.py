@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
 
-from icore_kernel.cli_check import Wrong, answer, refuse
+from icore_kernel.cli_check import Wrong, answer, left, refuse
 from icore_kernel.report import paint
 from icore_kernel.report.layout import Line, Part, Piece, line, number, place
 from icore_kernel.report.text import report_lines
@@ -42,11 +43,14 @@ def prove_file(path: Path, asked: Asked) -> ExitStatus:
     from icore_kernel import api
     from icore_kernel.check.proof import prove
 
+    begun = monotonic()
+
+    def ask() -> Proof:
+        loaded = api.load(path, settings=asked.settings, theory=asked.theory, seconds=asked.timeout)
+        return prove(loaded, depth=asked.depth, seconds=left(asked.timeout, begun))
+
     try:
-        proof = answer(
-            path,
-            lambda: prove(api.load(path, settings=asked.settings, theory=asked.theory), depth=asked.depth, seconds=asked.timeout),
-        )
+        proof = answer(path, ask)
         written = None if asked.certificate is None else _written(proof, asked.certificate)
     except Wrong as wrong:
         return refuse(wrong, path, PROVE if asked.as_json else None)
@@ -238,8 +242,14 @@ def what_if_file(
     from icore_kernel import api
     from icore_kernel.check.whatif import what_if
 
+    begun = monotonic()
+
+    def ask() -> WhatIf:
+        loaded = api.load(path, settings=settings, theory=theory, goal=at, seconds=timeout)
+        return what_if(loaded, certificate, left(timeout, begun))
+
     try:
-        said = answer(path, lambda: what_if(api.load(path, settings=settings, theory=theory, goal=at), certificate, timeout))
+        said = answer(path, ask)
     except Wrong as wrong:
         return refuse(wrong, path, WHAT_IF if as_json else None)
     if as_json:

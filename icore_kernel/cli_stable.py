@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from time import monotonic
 
 import click
 
@@ -22,12 +23,13 @@ def stable_file(
     from icore_kernel.check.stable import stable
     from icore_kernel.report.stable import STABLE, stable_lines, stable_record
 
+    begun = monotonic()
     try:
-        loaded = answer(path, lambda: api.load(path, settings=settings, theory=theory))
+        loaded = answer(path, lambda: api.load(path, settings=settings, theory=theory, seconds=limits.timeout))
     except Wrong as wrong:
         return refuse(wrong, path, STABLE if as_json else None)
     with progress_on(sys.stderr) as tell:
-        report, cells = stable(loaded, rules=limits.rules(settings, tell), solver_seconds=seconds)
+        report, cells = stable(loaded, rules=limits.rules(settings, tell, monotonic() - begun), solver_seconds=seconds)
     if as_json:
         from icore_kernel.report.json import dump
 

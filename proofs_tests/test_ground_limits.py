@@ -205,3 +205,30 @@ def test_the_time_of_loading_is_part_of_the_timeout() -> None:
     system = api.load(CHECKOUT / "examples" / "code_change.icore").system
     assert explore(system, rules=Rules(timeout=50.0, spent=50.0)).stopped == "timeout 50 s"
     assert explore(system, rules=Rules(timeout=5000.0, spent=50.0)).stopped is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("explore",),
+        ("explore", "--simulate", "2"),
+        ("explore", "--trace-to", "true"),
+        ("stable",),
+        ("prove",),
+        ("whatif", "--revoke", "c"),
+    ],
+    ids=" ".join,
+)
+def test_other_commands_that_have_a_timeout_keep_to_it(
+    command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "wide.icore"
+    path.write_text(WIDE, encoding="utf-8")
+    name, *options = command
+    assert cli.run([name, "--timeout", "0.00001", *options, str(path)]) == 3
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", f"{path}: unknown: its grounding was not finished before the timeout\n")
+    assert cli.run([name, "--timeout", "0.00001", "--format", "json", *options, str(path)]) == 3
+    record = json.loads(capsys.readouterr().out)
+    assert (record["verdict"], record["exit_status"], record["mistakes"]) == ("unknown", 3, [])
+    assert record["schema"].startswith("icore.")

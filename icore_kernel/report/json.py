@@ -12,7 +12,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from icore_dsl.syntax import Span
-from icore_kernel.verdict import Cell, ExitStatus, Finding, Fork, Obligation, Reason, Report, Result, Run, Step
+from icore_kernel.verdict import Cell, ExitStatus, Finding, Fork, Obligation, Reason, Report, Result, Run, Step, Verdict
 from icore_kernel.version import VERSION
 
 if TYPE_CHECKING:
@@ -51,14 +51,17 @@ def report_record(report: Report, strict: bool, settings: Mapping[str, str], sou
     }
 
 
-def wrong_record(file: str, message: str, mistakes: Sequence[Record], schema: str = CHECK) -> Record:
-    """A file that got no answer because it, or what was asked of it, is wrong. `schema` is that of the answer."""
+def wrong_record(
+    file: str, message: str, mistakes: Sequence[Record], schema: str = CHECK, status: ExitStatus = ExitStatus.BAD_INPUT
+) -> Record:
+    """A file that got no answer because it, or what was asked of it, is wrong, or there was no time (UNKNOWN). `schema` is that of
+    the answer."""
     return {
         "schema": schema,
         "icore": VERSION,
         "file": file,
-        "verdict": None,
-        "exit_status": int(ExitStatus.BAD_INPUT),
+        "verdict": Verdict.UNKNOWN.value if status is ExitStatus.UNKNOWN else None,
+        "exit_status": int(status),
         "message": message,
         "mistakes": list(mistakes),
     }
