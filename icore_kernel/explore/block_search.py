@@ -61,8 +61,7 @@ class BlockSearch:
         self.store = LevelStore(system, mode, self.layout)
         kernel = VectorKernel(system, self.layout, roles(system, mode))
         self.stepper = Stepper(system, self.layout, roles(system, mode), kernel, self.visited, rules.proved, seed)
-        self._looked = [term for _, term in (*watchlist.checks, *watchlist.seen)]
-        self._measured = [term for measure in watchlist.minimums for term in (measure.ratio.num, measure.ratio.den)]
+        self._looked, self._measured = watchlist.looked, watchlist.measured
 
     def run(self, begun: Snapshot | None = None) -> Exploration:
         """Collision where the seed was unlucky. `begun`: go on from there."""

@@ -133,6 +133,16 @@ class Watchlist:
     final: tuple[Term, ...] = ()
     outcomes: tuple[Clause, ...] = ()
 
+    @property
+    def looked(self) -> list[Term]:
+        """The formulas of `checks`, then those of `seen`."""
+        return [term for _, term in (*self.checks, *self.seen)]
+
+    @property
+    def measured(self) -> list[Term]:
+        """Numerator and denominator of each of `minimums`."""
+        return [term for measure in self.minimums for term in (measure.ratio.num, measure.ratio.den)]
+
 
 class Phase(Enum):
     """Where an occurrence fails, in the order of judgement. BEFORE, REQUIRES and RANGE are about the state before."""

@@ -98,8 +98,7 @@ class OrbitSearch:
         self.weights: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.full = False
         self.pending = 0
-        self.looked = [term for _, term in (*watchlist.checks, *watchlist.seen)]
-        self.measured = [term for measure in watchlist.minimums for term in (measure.ratio.num, measure.ratio.den)]
+        self.looked, self.measured = watchlist.looked, watchlist.measured
 
     def run(self, updates: Sequence[Sequence[int]]) -> Exploration:
         """`updates`: those of the system by orbit."""

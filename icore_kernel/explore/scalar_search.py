@@ -194,9 +194,7 @@ class ScalarSearch:
         self._when = compile_terms([system.updates[number].when for number in self._moving])
         self._moves: dict[int, Move] = {}
         self._feasibility = Feasibility(system.feasibility)
-        measured = [term for measure in watchlist.minimums for term in (measure.ratio.num, measure.ratio.den)]
-        looked = [term for _, term in (*watchlist.checks, *watchlist.seen)]
-        self._looked = compile_terms([*looked, *measured])
+        self._looked = compile_terms([*watchlist.looked, *watchlist.measured])
         self._ends = compile_terms(watchlist.ends)
 
     def run(self) -> Exploration:

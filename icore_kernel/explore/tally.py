@@ -1,4 +1,4 @@
-"""The running counts of a search, shared by both engines, and the rules that end it."""
+"""The running counts of a search, shared by all engines, and the rules that end it."""
 
 from __future__ import annotations
 

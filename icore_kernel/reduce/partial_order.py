@@ -62,10 +62,8 @@ class Ample:
     def __init__(self, footprints: Footprints, watchlist: Watchlist) -> None:
         self.footprints = footprints
         self.cut = 0
-        looked = [term for _, term in (*watchlist.checks, *watchlist.seen)]
-        looked += [term for measure in watchlist.minimums for term in (measure.ratio.num, measure.ratio.den)]
         seen = 0
-        for term in looked:
+        for term in (*watchlist.looked, *watchlist.measured):
             seen |= term.reads
         self.visible = sum(1 << number for number, writes in enumerate(footprints.writes) if writes & seen)
         self._parts: list[tuple[Term, ...]] = []
