@@ -150,6 +150,7 @@ def _limits(
     help="Judge nothing: faults and attempts (or those named) commit.",
 )
 @click.option("--strict", is_flag=True, help="A finding that is not allowed exits 1.")
+@click.option("--stop-at-first", "-x", is_flag=True, help="Search no deeper once a state or a step violates something.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True, help="What to print.")
 @_max_states
 @_max_depth
@@ -167,6 +168,7 @@ def check(
     only: tuple[str, ...],
     unaudited: bool | tuple[str, ...],
     strict: bool,
+    stop_at_first: bool,
     form: str,
     max_states: int | None,
     max_depth: int | None,
@@ -185,7 +187,7 @@ def check(
     limits = _limits(max_states, max_depth, timeout, max_memory, checkpoint, resume, cores)
     if limits.checkpoint is not None and len(files) > 1:
         raise click.UsageError("a checkpoint is of one file: check the files one by one")
-    asked = Asked(settings, theory, only, unaudited, strict, form == "json", limits, save_run, reduce, form == "junit")
+    asked = Asked(settings, theory, only, unaudited, strict, form == "json", limits, save_run, reduce, form == "junit", stop_at_first)
     return check_files(files, asked)
 
 

@@ -70,6 +70,7 @@ class Asked:
     reduce: str | None = None
     """None: symmetry, where it is declared and pays."""
     as_junit: bool = False
+    stop_at_first: bool = False
 
     @property
     def seeks_findings(self) -> bool:
@@ -207,7 +208,10 @@ def _check(path: Path, asked: Asked) -> tuple[Loaded | None, Report]:
             return None, not_grounded_in_time(path, asked.limits.timeout, monotonic() - begun)
         rules = asked.limits.rules(asked.settings, tell, monotonic() - begun)
         reduce = api.Reduce(asked.reduce or "auto")
-        return loaded, api.check(loaded, only=asked.only, unaudited=asked.unaudited, rules=rules, reduce=reduce)
+        report = api.check(
+            loaded, only=asked.only, unaudited=asked.unaudited, rules=rules, reduce=reduce, stop_at_first=asked.stop_at_first
+        )
+        return loaded, report
 
     with progress_on(sys.stderr) as tell:
         return answer(path, lambda: ask(tell))

@@ -13,12 +13,12 @@ from icore_kernel.check.ongraph import OnGraph, asked
 from icore_kernel.check.places import places
 from icore_kernel.check.plan import make_plan
 from icore_kernel.check.properties import Decide, property_results
-from icore_kernel.check.questions import unaudited_questions
+from icore_kernel.check.questions import unaudited_questions, violations
 from icore_kernel.check.reductions import Reduce, Reductions, said_of
 from icore_kernel.check.scenarios import scenario_results
 from icore_kernel.check.sections import Sections
 from icore_kernel.explore.judge import unaudited_names
-from icore_kernel.explore.model import Audited, Exploration, Mode, Rules, Unaudited
+from icore_kernel.explore.model import ANSWERED, Audited, Exploration, Mode, Rules, Unaudited
 from icore_kernel.explore.search import explore
 from icore_kernel.load import Loaded, UsageError
 from icore_kernel.near import near
@@ -26,6 +26,9 @@ from icore_kernel.system import Property, PropertyKind, System
 from icore_kernel.verdict import LIBRARY, Assurance, Report, Result, Verdict
 
 NO_RULES = Rules()
+
+FIRST = "first violation"
+"""Why a search stopped that was asked to stop there."""
 
 AFTER_INTERRUPT = 0.3
 """Seconds that the solver may still take after an interrupt."""
@@ -38,9 +41,11 @@ def check(
     unaudited: bool | Sequence[str] = False,
     rules: Rules = NO_RULES,
     reduce: Reduce = Reduce.AUTO,
+    stop_at_first: bool = False,
 ) -> Report:
     """Decide everything the package declares. `only` keeps the results of those names; `unaudited` lets faults and attempts
     commit (those of these names; True: all, and no deeper than what is asked needs); `reduce` says which reductions may be used.
+    `stop_at_first`: once a state or a step violates something, no further level is begun, and what is not violated is unknown.
     UsageError for an unknown name. A bound that is hit makes `unknown`, never success."""
     started = perf_counter()
     if loaded.package.kind == "library":
@@ -48,7 +53,10 @@ def check(
     system, bank = loaded.system, loaded.bank
     mode = _mode(system, unaudited)
     plan = make_plan(system, bank)
-    if mode == Unaudited() and not rules.stop_when:
+    first = violations(system, only, mode == Audited()) if stop_at_first else frozenset[str]()
+    if first:
+        rules = replace(rules, stop_when=(first,))
+    elif mode == Unaudited() and not rules.stop_when:
         rules = replace(rules, stop_when=unaudited_questions(system, only))
     needed = replace(rules, keep_graph=rules.keep_graph or asked(system, mode))
     reductions = Reductions()
@@ -58,6 +66,8 @@ def check(
         plan, exploration, reductions = reduced.reduced_search(loaded, plan, mode, needed, reduce, only)
     else:
         exploration = explore(system, plan.watchlist, needed, mode)
+    if first and exploration.stopped == ANSWERED:
+        exploration = replace(exploration, stopped=FIRST)
     sections = Sections(loaded, plan, exploration, _left(rules, exploration))
     graph = OnGraph(loaded, plan, exploration, rules)
     results = _results(loaded, sections, exploration, mode, lambda prop: _decide(prop, graph, reductions, exploration))

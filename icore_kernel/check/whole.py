@@ -48,8 +48,9 @@ class Whole:
         states = most_states if self._rules.max_states is None else min(most_states, self._rules.max_states)
         # Checkpoints are those of the main search.
         return replace(
-            self._rules, keep_graph=True, stop_on=frozenset(), timeout=left, spent=0.0, max_states=states, max_depth=None, checkpoints=None
-        )
+            self._rules, keep_graph=True, stop_on=frozenset(), stop_when=(), timeout=left, spent=0.0, max_states=states, max_depth=None,
+            checkpoints=None,
+        )  # fmt: skip
 
     @property
     def plain(self) -> Condensation:
