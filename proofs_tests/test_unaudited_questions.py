@@ -173,6 +173,35 @@ def test_a_search_that_stopped_goes_on_from_its_checkpoint_only_where_more_is_as
     assert explore(system, watchlist, more, engine=engine).levels == (1, 2, 3, 4, 5, 6)
 
 
+@pytest.mark.parametrize("engine", ENGINES[1:], ids=lambda engine: engine.value)
+@pytest.mark.parametrize("asked", ["far", LEGALITY])
+def test_from_a_checkpoint_inside_a_level_the_level_is_finished(engine: Engine, asked: str, tmp_path: Path) -> None:
+    """Three counters. The answer is met while level 99, of three blocks, is expanded; the bound stops the search before its end."""
+    draft = Draft((0, 80), (0, 80), (0, 80))
+    bank = draft.bank
+    total = bank.add(draft.x(0), bank.add(draft.x(1), draft.x(2)))
+    over = draft.update("over", bank.eq(total, draft.n(99)), (0, bank.add(draft.x(0), draft.n(81))))
+    system = draft.system([draft.tick(0), draft.tick(1), draft.tick(2), over])
+    watchlist = Watchlist(seen=(("far", bank.eq(total, draft.n(100))),))
+    sizes = [sum(1 for a in range(81) for b in range(81) if 0 <= d - a - b <= 80) for d in range(101)]
+    assert sizes[99:] == [4480, 4521]
+
+    def found(rules: Rules) -> Exploration:
+        if engine is Engine.NATIVE:
+            from icore_kernel.explore.native import explore_native
+
+            return explore_native(system, watchlist, rules, Audited(), Clock(rules), turn=1)
+        from icore_kernel.explore.block_search import explore_blocks
+
+        return explore_blocks(system, watchlist, rules, Audited(), Clock(rules), length=2048)
+
+    rules = replace(questions(asked), max_states=sum(sizes[:100]) + 3500, checkpoints=Checkpoints(tmp_path / "kept", every=0))
+    first = found(rules)
+    assert first.stopped == f"max-states {sum(sizes[:100]) + 3500}"
+    again = found(replace(rules, max_states=None, checkpoints=Checkpoints(tmp_path / "kept", resume=True)))
+    assert (again.stopped, list(again.levels)) == (ANSWERED, sizes)
+
+
 # ---- a check ----------------------------------------------------------------------------------------------------------
 
 CLIMB = """language 1
@@ -258,6 +287,8 @@ def test_a_fault_that_did_not_commit_so_far_is_not_said_never_to(
     status, verdicts, _, text = climb("fault late by monitor { when x.at == 900 set x.at := 0 }\n")
     assert (status, verdicts["let through"]) == (1, "unknown")
     assert f"not committed so far: late ({ANSWERED})" in text
+    late = "fault late by monitor { when x.at == 900 set x.at := 0 }\n"
+    assert climb(late, "--unaudited", "--only", "low", "--only", "let through")[1] == {"low": "violated", "let through": "holds"}
 
 
 @pytest.mark.parametrize("name", ["code_change", "incident_response_broken", "code_change_broken"])
