@@ -468,7 +468,7 @@ def run(arguments: list[str]) -> int:
             wrong.show()
         return _BAD_INPUT
     except (KeyboardInterrupt, click.Abort):
-        click.echo("\nunknown: interrupted", err=True)
+        _tell("\nunknown: interrupted")
         return _UNKNOWN
     except (BrokenPipeError, SystemExit) as ended:
         if isinstance(ended, SystemExit) and not ended.code:
@@ -479,11 +479,11 @@ def run(arguments: list[str]) -> int:
         return _UNKNOWN
     except OSError as wrong:
         # What was asked for was not told (a full disk, say): no verdict.
-        click.echo(f"unknown: {wrong.strerror or wrong}{f': {wrong.filename}' if wrong.filename else ''}", err=True)
+        _tell(f"unknown: {wrong.strerror or wrong}{f': {wrong.filename}' if wrong.filename else ''}")
         _output_to_nowhere()
         return _UNKNOWN
     except MemoryError:
-        click.echo("unknown: the memory did not suffice; --max-states bounds a search", err=True)
+        _tell("unknown: the memory did not suffice; --max-states bounds a search")
         return _UNKNOWN
     except Exception as wrong:  # noqa: BLE001
         # The one place that may catch everything: whatever reaches it is a mistake of icore, never of the user's file,
@@ -496,6 +496,14 @@ def _asks(form: str, arguments: list[str]) -> bool:
     return len(arguments) > 1 and (f"--format={form}" in arguments or ("--format", form) in pairwise(arguments))
 
 
+def _tell(words: str) -> None:
+    """On standard error, where somebody may read it; if nobody can (the terminal is gone), the status has to say it."""
+    try:
+        click.echo(words, err=True)
+    except OSError:
+        return
+
+
 def _output_to_nowhere() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -505,9 +513,9 @@ def _internal_error(wrong: Exception) -> int:
         import traceback
 
         traceback.print_exception(wrong)
-    click.echo(f"icore: internal error: {type(wrong).__name__}: {wrong}", err=True)
-    click.echo("This is a mistake in icore, not in your file, and no verdict was reached.", err=True)
-    click.echo("Please report it with the file and the output of ICORE_DEBUG=1 (see CONTRIBUTING.md).", err=True)
+    _tell(f"icore: internal error: {type(wrong).__name__}: {wrong}")
+    _tell("This is a mistake in icore, not in your file, and no verdict was reached.")
+    _tell("Please report it with the file and the output of ICORE_DEBUG=1 (see CONTRIBUTING.md).")
     return _INTERNAL
 
 

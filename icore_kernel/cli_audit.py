@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from icore_kernel.cli_check import Wrong, answer, refuse
+from icore_kernel.cli_signals import ended_by_signals
 from icore_kernel.report import paint
 from icore_kernel.report.layout import Line, Part, Piece, line, number, plain
 from icore_kernel.verdict import ExitStatus
@@ -55,9 +56,13 @@ class Asked:
 
 
 def audit_file(path: Path, asked: Asked) -> int:
-    """Run the loop, print the run, seal the record. Exit status: 0 accept, 1 reject, 2 wrong input, 3 none of the two, 4 internal."""
+    """Run the loop, print the run, seal the record. Exit status: 0 accept, 1 reject, 2 wrong input, 3 none of the two, 4 internal.
+
+    Ctrl-C, SIGTERM and SIGHUP end the run as interrupted.
+    """
     try:
-        return _audit(path, asked)
+        with ended_by_signals():
+            return _audit(path, asked)
     except Wrong as wrong:
         return refuse(wrong, path, AUDIT if asked.as_json else None).value
 

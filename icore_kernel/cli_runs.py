@@ -96,7 +96,8 @@ def audit(
 ) -> int:
     """Run the work of FILE under audit: every proposal of the host is verified before it is committed, and recorded.
 
-    Exit status: 0 accept, 1 reject, 3 stuck, out of budget or incomplete, 4 where the two engines disagree.
+    Exit status: 0 accept, 1 reject, 3 stuck, out of budget, incomplete or interrupted, 4 where the two engines disagree.
+    Ctrl-C, SIGTERM and SIGHUP end the run as interrupted, with its record sealed; a second one ends it at once.
     """
     from icore_kernel.cli_audit import Asked, audit_file
 

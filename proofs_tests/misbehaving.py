@@ -51,7 +51,10 @@ class Server:
             connection.settimeout(10)
             received = b""
             while b"\r\n\r\n" not in received:
-                received += connection.recv(65536)
+                piece = connection.recv(65536)
+                if not piece:
+                    return  # the client went away before it had asked
+                received += piece
             head, _, body = received.partition(b"\r\n\r\n")
             length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
             while len(body) < length:

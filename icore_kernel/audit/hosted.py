@@ -74,8 +74,18 @@ def run_on(
     except RecordError:
         raise  # what could not be written cannot be sealed
     except BaseException:
-        if store.head()[0]:
+        if loop.interrupted() is not None:
+            _seal(store, key)
+        raise
+    _seal(store, key)
+    return loop, outcome
+
+
+def _seal(store: Store, key: PrivateKey | None) -> None:
+    """Set the seal, also where an interruption comes meanwhile."""
+    try:
+        seal(store, key)
+    except KeyboardInterrupt:
+        if not store.sealed():
             seal(store, key)
         raise
-    seal(store, key)
-    return loop, outcome

@@ -106,17 +106,18 @@ class Loop:
         except GivenUp as gone:
             return self._end(Outcome.INCOMPLETE, 0, recordable(str(gone), LONGEST_REASON))
         except KeyboardInterrupt:
-            if outcome := self._interrupted():
+            if outcome := self.interrupted():
                 return outcome
             raise
         except RecordError:
             raise
         except Exception:
-            self._interrupted()
+            self.interrupted()
             raise
 
-    def _interrupted(self) -> Outcome | None:
-        """An interruption comes anywhere: before the opening (then nothing can end), between a commit and `adopt`, after the end."""
+    def interrupted(self) -> Outcome | None:
+        """End the record, where it has no end. An interruption comes anywhere: before the opening (then there is nothing to end, and None),
+        between a commit and `adopt`, after the end, and while this is done, which is then done again."""
         last = self.auditor.catch_up()
         if last is None:
             return None
