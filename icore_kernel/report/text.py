@@ -206,7 +206,7 @@ def _last(report: Report, strict: bool) -> Line:
     said = verdict.value
     if report.mode == LIBRARY:
         said = "well-formed"
-    elif report.counts.get("updates") == 0 and verdict in {Verdict.HOLDS, Verdict.PROVED}:
+    elif report.counts.get("updates") == 0 and verdict is Verdict.HOLDS:
         said += ", of the initial states alone: no update is declared"
     return line(Piece(said, part_of(verdict)), seconds)
 
