@@ -58,12 +58,12 @@ def test_a_broken_example_is_what_a_person_expects(icore: Icore) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     root = ElementTree.fromstring(done.stdout.encode())
     assert [(root.tag, root.get("tests"), root.get("failures"), root.get("errors"), root.get("skipped"))] == [
-        ("testsuites", "13", "2", "0", "0")
+        ("testsuites", "14", "2", "0", "0")
     ]
     (suite,) = root
-    assert [suite.get(name) for name in ("name", "file", "tests", "failures", "errors", "skipped")] == [BROKEN, BROKEN, "13", "2", "0", "0"]
+    assert [suite.get(name) for name in ("name", "file", "tests", "failures", "errors", "skipped")] == [BROKEN, BROKEN, "14", "2", "0", "0"]
     passed, failed = ("system-out",), ("failure",)
-    group = "CodeChangeBroken"
+    group = "examples.code_change_broken"
     assert [shape(case) for case in suite.iter("testcase")] == [
         (group, "well-formed", BROKEN, None, passed),
         (group, "legality", BROKEN, "118", failed),
@@ -77,6 +77,7 @@ def test_a_broken_example_is_what_a_person_expects(icore: Icore) -> None:
         (group, "turned_down", BROKEN, "171", passed),
         (group, "reports", BROKEN, None, passed),
         (group, "dead ends", BROKEN, None, failed),
+        (group, "state space", BROKEN, None, passed),
         (group, "vacuity", BROKEN, None, passed),
     ]
     failures = list(suite.iter("failure"))
@@ -86,6 +87,8 @@ def test_a_broken_example_is_what_a_person_expects(icore: Icore) -> None:
     assert failures[1].text.startswith("violated: dead ends\n\n  the shortest run, 4 steps:\n    1  assign(ben, review)")
     facts = {fact.get("name"): fact.get("value") for fact in suite.iter("property")}
     assert (facts["mode"], facts["states"], facts["steps"], facts["depth"]) == ("audited", "153", "229", "8")
+    assert facts["package"] == "CodeChangeBroken"
+    assert [case[0].text for case in suite.iter("testcase") if case.get("name") == "state space"] == ["153 states · 229 steps · depth 8"]
 
 
 def test_several_files_are_as_many_suites_and_a_wrong_one_is_an_error(icore: Icore, tmp_path: Path) -> None:
@@ -114,7 +117,7 @@ def test_a_bound_that_was_hit_is_an_error_of_everything_it_leaves_open(icore: Ic
     (suite,) = ElementTree.fromstring(done.stdout.encode())
     kinds = {case.attrib["name"]: [child.tag for child in case] for case in suite.iter("testcase")}
     assert kinds["ships"] == kinds["feasibility"] == kinds["soundness"] == ["error"]
-    assert kinds["vacuity"] == ["skipped"]
+    assert kinds["vacuity"] == kinds["state space"] == ["skipped"]
     assert kinds["well-formed"] == ["system-out"]
     errors = list(suite.iter("error"))
     assert {error.get("type") for error in errors} == {"unknown"}
@@ -194,6 +197,57 @@ def test_findings_fail_under_strict_and_are_told_without() -> None:
     assert strict[-1].get("line") == "88"
 
 
+def test_the_time_of_the_search_is_told_once() -> None:
+    """0.4 s of search, of which three results share; one answered on its graph in 0.25 s, one by the solver in 0.125 s; 1 s in all."""
+    good = GOOD.results[0]
+    shared = tuple(replace(good, name=f"read off {number}", seconds=0.4) for number in range(3))
+    own = (replace(good, name="on the graph", seconds=0.25), replace(good, name="solved", seconds=0.125))
+    report = replace(GOOD, results=(*shared, *own), seconds=1.0, space={"states": 7, "steps": 1, "depth": 3, "seconds": 0.4})
+    (suite,) = parsed([report_suite(report, False, {})])
+    times = {case.attrib["name"]: case.attrib["time"] for case in suite.iter("testcase")}
+    assert times == {
+        **{f"read off {number}": "0.000" for number in range(3)},
+        "on the graph": "0.250",
+        "solved": "0.125",
+        "state space": "0.400",
+        "vacuity": "0.000",
+    }
+    (searched,) = (case for case in suite.iter("testcase") if case.get("name") == "state space")
+    assert searched[0].text == "7 states · 1 step · depth 3"
+
+
+@pytest.mark.parametrize("example", ["release_pipeline", "incident_response_broken", "compatible_merge"])
+def test_the_times_of_the_cases_are_a_part_of_the_suites(icore: Icore, example: str) -> None:
+    done = icore("check", "--format", "junit", f"examples/{example}.icore", cwd=CHECKOUT)
+    (suite,) = ElementTree.fromstring(done.stdout.encode())
+    times = [float(case.attrib["time"]) for case in suite.iter("testcase")]
+    # Each is written in thousandths.
+    assert 0 < sum(times) <= float(suite.attrib["time"]) + 0.0005 * (len(times) + 1)
+
+
+@pytest.mark.parametrize(
+    ("file", "group"),
+    [
+        ("a.icore", "a"),
+        ("examples/a.icore", "examples.a"),
+        ("./examples/a.icore", "examples.a"),
+        (str(Path.cwd() / "examples" / "a.icore"), "examples.a"),
+        ("../other/a.icore", "__.other.a"),
+        ("v1.2/a.b.icore", "v1_2.a_b"),
+        ("/there/a.icore", "there.a"),
+    ],
+)
+def test_a_classname_is_the_path_as_pytest_writes_it(file: str, group: str) -> None:
+    (suite,) = parsed([wrong_suite(file, "no")])
+    assert [case.get("classname") for case in suite.iter("testcase")] == [group]
+
+
+def test_two_files_of_one_package_are_two_groups() -> None:
+    suites = parsed([report_suite(replace(GOOD, file=file), False, {}) for file in ("a.icore", "b.icore")])
+    named = [(case.get("classname"), case.get("name")) for case in suites.iter("testcase")]
+    assert len(set(named)) == len(named) > 2
+
+
 def test_settings_are_among_the_facts() -> None:
     (suite,) = parsed([report_suite(GOOD, False, {"n": "6", "m": "<2>"})])
     facts = [(fact.get("name"), fact.get("value")) for fact in suite.iter("property")]
@@ -211,11 +265,11 @@ def test_clauses_of_the_theory_are_named_by_the_theory() -> None:
 def test_whatever_is_said_comes_back_and_what_xml_cannot_carry_is_replaced() -> None:
     nasty = "a <b> & \"c\" 'd' ]]> \n second\tline é €"
     outcome = Outcome("failure", "violated", nasty, nasty + "\x00\x1b[1m\ud800\ufffe")
-    root = parsed([Suite(nasty, (Case(nasty, nasty, nasty, outcome=outcome), Case("p", "n", "f", said=nasty)))])
+    root = parsed([Suite(nasty, (Case(nasty, nasty, outcome=outcome), Case("n", "f", said=nasty)))])
     (failure,) = root.iter("failure")
     assert failure.get("message") == nasty
     assert failure.text == nasty + "\ufffd\ufffd[1m\ufffd\ufffd"
-    assert root[0].get("name") == nasty
+    assert root[0].get("name") == root[0][0].get("name") == root[0][0].get("file") == nasty
     assert root[0][1][0].text == nasty
 
 

@@ -1,5 +1,7 @@
 """Reports as JUnit XML, the form in which CI servers read the results of tests: a testsuite a file, a testcase a result.
 
+The time of a testcase is its own: what was read off the search takes none, and the search is a testcase. So times can be added up.
+
 What is violated is a failure, what is unknown an error, and so is wrong input: a file whose exit status is not 0 always has one of them.
 """
 
@@ -8,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path
 from typing import assert_never
 from xml.sax.saxutils import escape, quoteattr
 
 from icore_dsl.syntax import Span
+from icore_kernel.explore.model import ANSWERED
 from icore_kernel.report.layout import number, place, plain
 from icore_kernel.report.text import note, violated_lines
 from icore_kernel.verdict import Report, Result, Verdict
@@ -36,7 +39,6 @@ class Outcome:
 class Case:
     """One testcase. `outcome` is None where it passed, and then `said` is its output; `file` and `line` are where it is declared."""
 
-    group: str
     name: str
     file: str
     line: int | None = None
@@ -62,10 +64,11 @@ def report_suite(report: Report, strict: bool, settings: Mapping[str, str], soug
     """The suite of a report. `strict`: findings that are not allowed are failures; `sought`: whether findings were looked for."""
     cases = [_case(report, result) for result in report.results]
     if not cases:
-        cases.append(Case(report.package, "verdict", report.file, outcome=Outcome("error", "unknown", "nothing was answered")))
+        cases.append(Case("verdict", report.file, outcome=Outcome("error", "unknown", "nothing was answered")))
+    cases += _state_space(report)
     if sought or report.findings:
         cases.append(_vacuity(report, strict))
-    facts = [("icore", VERSION), ("version", report.version), ("mode", report.mode)]
+    facts = [("icore", VERSION), ("package", report.package), ("version", report.version), ("mode", report.mode)]
     facts += [(f"--set {name}", value) for name, value in sorted(settings.items())]
     facts += [(key, str(report.space[key])) for key in ("states", "steps", "depth") if key in report.space]
     return Suite(report.file, tuple(cases), report.seconds, tuple(facts))
@@ -76,12 +79,12 @@ def wrong_suite(file: str, message: str, mistakes: Sequence[Mapping[str, object]
     outcome = Outcome("error", "wrong input", message.partition("\n")[0], message)
     span = mistakes[0]["span"] if mistakes else None
     place, line = (span["file"], span["line"]) if isinstance(span, Mapping) else (file, None)
-    return Suite(file, (Case(file, "input", place, line, outcome=outcome),))
+    return Suite(file, (Case("input", place, line, outcome=outcome),))
 
 
 def undecided_suite(file: str) -> Suite:
     """The suite of a file whose check was interrupted, or did not begin."""
-    return Suite(file, (Case(file, "verdict", file, outcome=Outcome("error", "unknown", "not decided: interrupted")),))
+    return Suite(file, (Case("verdict", file, outcome=Outcome("error", "unknown", "not decided: interrupted")),))
 
 
 def _case(report: Report, result: Result) -> Case:
@@ -97,7 +100,24 @@ def _case(report: Report, result: Result) -> Case:
             outcome = Outcome("error", "unknown", result.detail or "unknown", _why_unknown(report, result))
         case _:
             assert_never(result.verdict)
-    return Case(report.package, result.name, file, line, result.seconds, outcome, "" if outcome else said)
+    # A result that was read off the search has the search's time, which is counted once.
+    seconds = 0.0 if result.seconds == report.space.get("seconds") else result.seconds
+    return Case(result.name, file, line, seconds, outcome, "" if outcome else said)
+
+
+def _state_space(report: Report) -> Iterator[Case]:
+    """The search, where there was one: never a failure or an error, for these are of the results that it leaves open."""
+    space = report.space
+    seconds = space.get("seconds")
+    if not isinstance(seconds, float):
+        return
+    counts = [number(count, noun) for key, noun in (("states", "state"), ("steps", "step")) if isinstance(count := space.get(key), int)]
+    said = " · ".join([*counts, f"depth {space.get('depth')}"])
+    stopped = space.get("stopped")
+    outcome = None
+    if stopped is not None and stopped != ANSWERED:
+        outcome = Outcome("skipped", "", f"the search stopped before its end: {stopped}", said)
+    yield Case("state space", report.file, seconds=seconds, outcome=outcome, said="" if outcome else said)
 
 
 def _file_and_line(span: Span) -> tuple[str, int]:
@@ -123,7 +143,7 @@ def _vacuity(report: Report, strict: bool) -> Case:
         outcome = Outcome("failure", "finding", number(len(counted), "note"), notes)
     elif report.space.get("stopped"):
         outcome = Outcome("skipped", "", "not decided by a search that stopped", notes)
-    return Case(report.package, "vacuity", file, line, outcome=outcome, said="" if outcome else notes or number(0, "note"))
+    return Case("vacuity", file, line, outcome=outcome, said="" if outcome else notes or number(0, "note"))
 
 
 def document(suites: list[Suite]) -> str:
@@ -153,12 +173,12 @@ def _suite(suite: Suite) -> Iterator[str]:
             yield "      " + _open("property", {"name": name, "value": value}, closed=True)
         yield "    </properties>"
     for case in suite.cases:
-        yield from _testcase(case)
+        yield from _testcase(case, _group(suite.file))
     yield "  </testsuite>"
 
 
-def _testcase(case: Case) -> Iterator[str]:
-    shape = {"classname": _group(case.group), "name": case.name, "file": case.file}
+def _testcase(case: Case, group: str) -> Iterator[str]:
+    shape = {"classname": group, "name": case.name, "file": case.file}
     if case.line is not None:
         shape["line"] = str(case.line)
     yield "    " + _open("testcase", {**shape, "time": f"{case.seconds:.3f}"})
@@ -171,9 +191,17 @@ def _testcase(case: Case) -> Iterator[str]:
     yield "    </testcase>"
 
 
-def _group(name: str) -> str:
-    """A package's name as it is; of a path the name of the file without its ending: servers cut a classname at its dots."""
-    return PurePath(name).stem
+def _group(file: str) -> str:
+    """`examples/a.icore` is `examples.a`, as pytest has it: two files of one package are two groups.
+
+    The dots of a name become underscores, because servers cut a classname at its dots. A path below the working directory is as seen
+    from there, so that the groups of a job are the same wherever it runs.
+    """
+    path = Path(file)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    folders = [part for part in path.parent.parts if part != path.anchor]
+    return ".".join(part.replace(".", "_") for part in (*folders, path.stem))
 
 
 def _open(tag: str, attributes: Mapping[str, str], closed: bool = False) -> str:
