@@ -403,15 +403,18 @@ def whatif(file: Path, revoke: str, at: str | None, settings: dict[str, str], fo
 @cli.command()
 @click.argument("record", metavar="RECORD")
 @click.option("--key", metavar="PUBLIC", help="The seal must be signed by this key: 64 hexadecimal digits, or a file of them.")
+@click.option("--package", metavar="FILE", type=_path, help="It must be about this package: a record brings its own.")
 @_format
-def verify(record: str, key: str | None, form: str) -> int:
+@click.option("--theory", metavar="DIR", type=_path, help="It must be by the theory in this folder, and not by the installed one.")
+def verify(record: str, key: str | None, package: Path | None, form: str, theory: Path | None) -> int:
     """Verify RECORD: its chain, its seal and signature, and what was committed in it.
 
-    Exit status: 0 intact and sealed, 3 intact but not sealed, 1 broken.
+    Exit status: 0 intact and sealed, 3 intact but not sealed, or by a theory that is not known here, 1 broken, or not what
+    --key, --package and --theory ask for, 2 no record.
     """
     from icore_kernel.cli_record import verify_record
 
-    return verify_record(record, key, form == "json")
+    return verify_record(record, key, form == "json", package, theory)
 
 
 @cli.command()

@@ -54,6 +54,13 @@ class Asked:
     every: bool
     as_json: bool
 
+    @property
+    def kept(self) -> bool:
+        """Whether the run's record outlives the command."""
+        from icore_kernel.record.store import MEMORY
+
+        return self.record not in {None, MEMORY}
+
 
 def audit_file(path: Path, asked: Asked) -> int:
     """Run the loop, print the run, seal the record. Exit status: 0 accept, 1 reject, 2 wrong input, 3 none of the two, 4 internal.
@@ -75,14 +82,15 @@ def _audit(path: Path, asked: Asked) -> int:
     from icore_kernel.hosts.repairing import RepairHost
     from icore_kernel.record.entry import RecordError
     from icore_kernel.record.seal import read_key
-    from icore_kernel.record.store import open_store
+    from icore_kernel.record.store import MEMORY, open_store
 
+    _no_record(path)
     started = monotonic()
     loaded = answer(path, lambda: api.load(path, settings=asked.settings, theory=asked.theory))
     try:
         host = host_named(asked.host, loaded, model=asked.model, request=asked.request)
         key = None if asked.sign_key is None else read_key(asked.sign_key)
-        store = open_store(asked.record or "memory:", durable=asked.durable)
+        store = open_store(MEMORY if asked.record is None else asked.record, durable=asked.durable)
     except (HostError, RecordError) as wrong:
         raise Wrong(str(wrong)) from wrong
     inputs = {name: _value(text) for name, text in asked.inputs.items()}
@@ -91,6 +99,8 @@ def _audit(path: Path, asked: Asked) -> int:
         return RepairHost(host, auditor) if asked.repair else host
 
     with store:
+        if store.warning is not None:
+            click.echo(store.warning, err=True)
         try:
             loop, outcome = run_on(
                 store, loaded, host_of, request=asked.request, inputs=inputs, threshold=asked.threshold, patience=asked.patience,
@@ -106,6 +116,14 @@ def _audit(path: Path, asked: Asked) -> int:
         else:
             paint.write(run_lines(path, loop, outcome, entries, asked, monotonic() - started), sys.stdout)
     return exit_status(outcome)
+
+
+def _no_record(path: Path) -> None:
+    """Wrong where the file is a record, which has commands of its own."""
+    from icore_kernel.cli_replay import begins_as_record, is_record
+
+    if is_record(str(path)) and begins_as_record(path):
+        raise Wrong(f"{path} is a record, and no package: see icore verify, replay, explain and graph")
 
 
 def _value(text: str) -> bool | int | str:
@@ -157,7 +175,7 @@ def run_lines(path: Path, loop: Loop, outcome: Outcome, entries: list[Entry], as
     yield line(f"  snd {found.soundness}, astab {found.stability}, cq {found.quality}")
     if because := _gave_up(entries):
         yield line("  the host was given up: ", because)
-    if asked.record is None:
+    if not asked.kept:
         yield line(Piece("  nothing was kept: --record FILE.jsonl keeps the run", Part.DIM))
     else:
         signed = "sealed and signed" if asked.sign_key is not None else "sealed"
@@ -268,7 +286,7 @@ def run_record(loop: Loop, outcome: Outcome, entries: list[Entry], asked: Asked)
         "soundness": str(found.soundness),
         "stability": str(found.stability),
         "quality": str(found.quality),
-        "record": asked.record,
+        "record": asked.record if asked.kept else None,
         "head": entries[-1].hash,
         "state": loop.auditor.labeller.named(loop.auditor.state),
     }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import assert_never
 
 import click
 
+from icore_kernel.cli_rules import Rules, rules_of
 from icore_kernel.record import verify as verification
 from icore_kernel.record.entry import Entry, RecordError
+from icore_kernel.record.store import read_entries
 from icore_kernel.record.verify import Check, Signature, Verified, verify
 from icore_kernel.report import paint
 from icore_kernel.report.layout import Line, Part, Piece, line, number
@@ -22,23 +25,35 @@ _NAME, _WORD = 14, 10
 """Widths of the names of the rows, and of what each of them is found to be."""
 
 
-def verify_record(target: str, key: str | None, as_json: bool) -> ExitStatus:
-    """Verify, print as asked, and return 0 intact and sealed, 3 intact but not sealed, 1 broken, 2 no record."""
+def verify_record(target: str, key: str | None, as_json: bool, package: Path | None = None, theory: Path | None = None) -> ExitStatus:
+    """Verify, print as asked, and return 0 intact and sealed, 3 intact but not sealed or by another theory, 1 broken, 2 no record."""
+    from icore_kernel.cli_check import Wrong, refuse
     from icore_kernel.cli_replay import no_saved_run
 
     try:
         no_saved_run(target)
         trusted = None if key is None else _public(key)
         found = verify(target, trusted, checks())
+        rules = None
+        if found.chain.broken is None and found.chain.count:
+            rules = rules_of(islice(read_entries(target), 1), package, theory)
     except RecordError as wrong:
         return _wrong(wrong)
+    except Wrong as wrong:
+        return refuse(wrong, Path(target), VERIFY if as_json else None)
     if as_json:
         from icore_kernel.report.json import dump
 
-        click.echo(dump(verified_record(found)))
+        click.echo(dump(verified_record(found, rules)))
     else:
-        paint.write(verified_lines(found), sys.stdout)
-    return ExitStatus(found.exit_status)
+        paint.write(verified_lines(found, rules, package), sys.stdout)
+    return status_of(found, rules)
+
+
+def status_of(found: Verified, rules: Rules | None) -> ExitStatus:
+    if found.problems or (rules is not None and rules.problems):
+        return ExitStatus.VIOLATED
+    return ExitStatus.UNKNOWN if found.unsure or (rules is not None and rules.unsure) else ExitStatus.HOLDS
 
 
 def checks() -> tuple[tuple[str, Check], ...]:
@@ -60,11 +75,11 @@ def _public(given: str) -> str:
 
 
 def _wrong(wrong: RecordError) -> ExitStatus:
-    click.echo(str(wrong), err=True)
+    click.echo(paint.visible(str(wrong)), err=True)
     return ExitStatus.BAD_INPUT
 
 
-def verified_lines(found: Verified) -> Iterator[Line]:
+def verified_lines(found: Verified, rules: Rules | None = None, package: Path | None = None) -> Iterator[Line]:
     chain = found.chain
     yield line(Piece(found.record, Part.STRONG), f" · {number(chain.count, 'entry', 'entries')}")
     yield line()
@@ -77,12 +92,31 @@ def verified_lines(found: Verified) -> Iterator[Line]:
     for name, problems in found.checks:
         said = Piece("violated", Part.BAD) if problems else Piece("holds", Part.GOOD)
         yield _row(name, said, number(len(problems), "problem") if problems else "")
+    yield from [] if rules is None else _rule_rows(rules, package)
     yield line()
-    if chain.broken is None and found.problems:
-        for words in found.problems:
+    problems_said = (*found.problems, *(rules.problems if rules is not None else ()))
+    if chain.broken is None and problems_said:
+        for words in problems_said:
             yield line(f"  {words}")
         yield line()
-    yield line(_last(found))
+    yield line(_last(found, rules))
+
+
+def _rule_rows(rules: Rules, package: Path | None) -> Iterator[Line]:
+    """By whose theory, where that is not the installed one or one was given; about which package, where one was given."""
+    match rules.theory:
+        case "given":
+            yield _row("theory", Piece("same", Part.GOOD), "that of --theory")
+        case "other" if rules.unsure:
+            yield _row("theory", Piece("unknown", Part.UNSURE), "it brings its own, which is not the installed one: see --theory")
+        case "other":
+            yield _row("theory", Piece("other", Part.BAD), "it brings its own, which is not that of --theory")
+    whole = f"{package} with {rules.settings}" if rules.settings else str(package)
+    match rules.package:
+        case "same":
+            yield _row("package", Piece("same", Part.GOOD), whole)
+        case "other":
+            yield _row("package", Piece("other", Part.BAD), f"it is not about {whole}")
 
 
 def _row(name: str, word: Piece, rest: str) -> Line:
@@ -114,7 +148,12 @@ def _seal_rows(found: Verified) -> Iterator[Line]:
             assert_never(found.signature)
 
 
-def _last(found: Verified) -> Piece:
+def _last(found: Verified, rules: Rules | None) -> Piece:
+    if rules is not None and not found.problems and (rules.problems or (rules.unsure and not found.unsure)):
+        whole = "intact and sealed" if found.chain.sealed else "intact, not sealed"
+        if rules.package == "other":
+            return Piece(f"{whole}, but of another package", Part.BAD)
+        return Piece(f"{whole}, but by another theory", Part.BAD if rules.problems else Part.UNSURE)
     if found.only_untrusted and found.chain.sealed and not found.unsure:
         return Piece("intact and sealed, but not signed by the trusted key", Part.BAD)
     if found.problems:
@@ -128,14 +167,14 @@ def _last(found: Verified) -> Piece:
     return Piece(f"intact, sealed and signed by {'the trusted key' if found.trusted else found.signed_by}", Part.GOOD)
 
 
-def verified_record(found: Verified) -> dict[str, object]:
+def verified_record(found: Verified, rules: Rules | None) -> dict[str, object]:
     """As JSON, schema `icore.verify/1`."""
     chain = found.chain
     return {
         "schema": VERIFY,
         "icore": VERSION,
         "record": found.record,
-        "exit_status": found.exit_status,
+        "exit_status": status_of(found, rules).value,
         "entries": chain.count,
         "head": chain.head,
         "sealed": chain.sealed,
@@ -145,8 +184,10 @@ def verified_record(found: Verified) -> dict[str, object]:
         "broken": None if chain.broken is None else {"line": chain.broken[0], "what": chain.broken[1]},
         "tail": len(chain.tail),
         "checks": [{"name": name, "problems": list(problems)} for name, problems in found.checks],
-        "problems": list(found.problems),
-        "unsure": list(found.unsure),
+        "theory": None if rules is None else rules.theory,
+        "package": (rules.package or None) if rules is not None else None,
+        "problems": [*found.problems, *(rules.problems if rules is not None else ())],
+        "unsure": [*found.unsure, *(rules.unsure if rules is not None else ())],
     }
 
 

@@ -52,7 +52,7 @@ def guarded(ask: Callable[[], ExitStatus]) -> ExitStatus:
     try:
         return ask()
     except RecordError as wrong:
-        click.echo(str(wrong), err=True)
+        click.echo(paint.visible(str(wrong)), err=True)
         return ExitStatus.BAD_INPUT
 
 
@@ -65,6 +65,8 @@ def replay_record(target: str, to: int | None, solver: bool, as_json: bool) -> E
 
     no_saved_run(target)
     found = replay(read_entries(target), to=to, solver=solver)
+    if not found.entries and next(read_entries(target), None) is None:
+        raise RecordError(f"{shown(target)}: empty: there is no record in it")
     if found.problem is None and to is not None and found.entries <= to:
         raise RecordError(f"{shown(target)}: there is no entry {to:,}: the last entry is {found.entries - 1:,}")
     if as_json:
@@ -139,7 +141,7 @@ def explain_record(target: str, asked: str | None, at: int | None, form: str) ->
     try:
         found = explain(shown(target), lambda: read_entries(target), asked, at)
     except (NothingToExplain, Unexplained) as wrong:
-        click.echo(str(wrong), err=True)
+        click.echo(paint.visible(str(wrong)), err=True)
         return ExitStatus.VIOLATED
     match form:
         case "json":
@@ -180,7 +182,7 @@ def graph_record(target: str, at: int | None, drawings: Drawings) -> ExitStatus:
     try:
         history = read(shown(target), read_entries(target), at)
     except Unexplained as wrong:
-        click.echo(str(wrong), err=True)
+        click.echo(paint.visible(str(wrong)), err=True)
         return ExitStatus.VIOLATED
     found = graphs.graphs(history)
     if drawings.html is not None:

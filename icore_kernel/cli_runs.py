@@ -56,7 +56,7 @@ _format = click.option("--format", "form", type=click.Choice(["text", "json"]), 
     metavar="HOST",
     default="scored",
     show_default=True,
-    help="Who works: scored, random:SEED[:FAULTS], scripted:FILE or http:URL.",
+    help="Who works: scored, random:SEED[:RATE], scripted:FILE or http:URL.",
 )
 @click.option("--model", metavar="NAME", help="The model that an http host asks.")
 @click.option("--record", metavar="RECORD", help="Keep the run: NAME.jsonl, NAME.db, or postgresql://…?record=NAME.")

@@ -74,7 +74,7 @@ WRONG = {
     "scored:1.5": "'1.5' is no seed",
     "http:": "--host http:: http:URL is expected",
     "http:http://a.example/v1": "--host http:URL needs --model NAME",
-    "scripted:/nowhere/at/all": "/nowhere/at/all: No such file or directory",
+    "scripted:/nowhere/at/all": "/nowhere/at/all: cannot be read: No such file or directory",
 }
 
 

@@ -194,12 +194,12 @@ def test_a_file_cut_at_any_byte_is_gone_on_with_and_loses_no_whole_line(tmp_path
 
 def test_a_tail_set_aside_before_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    for tail in (b"first", b"second", b"first"):
+    for tail in (b'{"body":1', b'{"body":2', b'{"body":1'):
         path.write_bytes(tail)
         open_store(path).close()
         assert path.read_bytes() == b""
-    assert (tmp_path / "run.jsonl.tail-0").read_bytes() == b"first"
-    assert (tmp_path / "run.jsonl.tail-0-2").read_bytes() == b"second"
+    assert (tmp_path / "run.jsonl.tail-0").read_bytes() == b'{"body":1'
+    assert (tmp_path / "run.jsonl.tail-0-2").read_bytes() == b'{"body":2'
     assert len(os.listdir(tmp_path)) == 3
 
 

@@ -334,12 +334,12 @@ def _load(body: Mapping[str, Any]) -> tuple[Loaded, str]:
     said, rules = body["package"], body["theory"]
     modules, whose = load_theory(), "installed"
     package, *libraries = ((s["path"], parse_module(s["text"], s["path"])) for s in said["sources"])
-    if _digest_of_texts(module.text for module in modules) != rules["digest"]:
+    if digest_of_texts(module.text for module in modules) != rules["digest"]:
         modules, whose = tuple(parse_module(s["text"], f"spec/{s['path']}") for s in rules["sources"]), "record"
     loaded = assemble(
         Path(PurePosixPath(package[0]).name), package[1], modules, dict(libraries), said["settings"], own_theory=whose == "record"
     )  # fmt: skip
-    if _digest_of_texts(source["text"] for source in rules["sources"]) != rules["digest"]:
+    if digest_of_texts(source["text"] for source in rules["sources"]) != rules["digest"]:
         raise Differs("the sources of the theory have another digest than it says")
     for name, digest, found in (
         ("theory", rules["digest"], loaded.system.theory_digest),
@@ -352,7 +352,8 @@ def _load(body: Mapping[str, Any]) -> tuple[Loaded, str]:
     return loaded, whose
 
 
-def _digest_of_texts(texts: Iterable[str]) -> str:
+def digest_of_texts(texts: Iterable[str]) -> str:
+    """The digest of a theory, from the texts of its files in reading order."""
     from icore_kernel.ground.assemble import digest
 
     return digest("\0".join(texts))

@@ -36,7 +36,7 @@ def host_named(text: str, loaded: Loaded, *, model: str | None = None, key_from_
             try:
                 return ScriptedHost.read(rest, loaded.system)
             except OSError as wrong:
-                raise HostError(f"{rest}: {wrong.strerror or wrong}") from wrong
+                raise HostError(f"{rest}: cannot be read: {wrong.strerror or wrong}") from wrong
         case "random" if rest:
             from icore_kernel.hosts.random_host import RandomHost
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from icore_kernel.record.canonical import LONGEST, CanonicalError, end_of_value
 from icore_kernel.record.entry import SEAL, ZERO, Entry, read
 
+BEGINNING = b'{"body":'
+"""Of every entry's line: its first key in canonical form."""
 _SEAL_KEYS = frozenset({"algorithm", "count", "head", "key", "signature"})
 
 
@@ -91,4 +93,6 @@ def check_chain(lines: Iterable[bytes]) -> ChainReport:
         return ChainReport(
             chain.count, chain.head, chain.seal, broken=(chain.count + 1, f"byte {end}: a line break is expected"), tail=tail
         )
+    if not chain.count and tail and not (tail.startswith(BEGINNING) or BEGINNING.startswith(tail)):
+        return ChainReport(0, ZERO, None, broken=(1, "not a record: this is not how an entry begins"), tail=tail)
     return ChainReport(chain.count, chain.head, chain.seal, tail=tail)

@@ -85,9 +85,10 @@ def read_lines(path: Path) -> Iterator[bytes]:
         alone = not (_beside(path).exists() or path.with_name(f"{path.name}-wal").exists())
         base = _connect(path, "ro&immutable=1" if alone else "ro")
         try:
-            if base.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'entry'").fetchone() != (1,):
+            names = [name for (name,) in base.execute("SELECT name FROM sqlite_schema")]
+            if names and "entry" not in names:
                 raise BrokenRecord(str(path), 1, "not a record: it has no entries")
-            yield from _rows(base, str(path), None)
+            yield from _rows(base, str(path), None) if names else ()
         finally:
             base.close()
         after = path.stat()

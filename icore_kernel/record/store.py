@@ -91,7 +91,7 @@ def open_store(target: str | Path, *, create: bool = True, durable: bool = False
 
             return SqliteStore(Path(target), create=create, durable=durable)
         case _:
-            raise RecordError(f"{words}: {WHERE}")
+            raise RecordError(f"{words or repr(words)}: {WHERE}")
 
 
 def read_lines(target: str | Path) -> Iterator[bytes]:
