@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
@@ -135,10 +135,12 @@ def _mistaken(path: Path, wrong: InputError) -> Wrong:
     from icore_kernel.report.json import mistake_record
 
     count = len(wrong.mistakes)
-    shown = "\n\n".join(render(mistake, wrong.text) for mistake in wrong.mistakes)
+    # A formula from the command line is checked as a property of a name that nobody wrote.
+    mistakes = [replace(mistake, message=mistake.message.replace(f"`reachable {GOAL}`", "the formula")) for mistake in wrong.mistakes]
+    shown = "\n\n".join(render(mistake, wrong.text) for mistake in mistakes)
     noun = "mistake" if count == 1 else "mistakes"
     where = f"the formula of {GOAL}" if all(mistake.span.file == GOAL for mistake in wrong.mistakes) else path
-    return Wrong(f"{shown}\n\n{where}: {count} {noun}", tuple(map(mistake_record, wrong.mistakes)))
+    return Wrong(f"{shown}\n\n{where}: {count} {noun}", tuple(map(mistake_record, mistakes)))
 
 
 def check_files(files: tuple[Path, ...], asked: Asked) -> ExitStatus:

@@ -45,7 +45,7 @@ def step_file(path: Path, settings: Mapping[str, str], theory: Path | None) -> E
 
 def _from_terminal(session: Session) -> ExitStatus:
     """Ctrl-D ends it; Ctrl-C clears the line, and twice in a row ends it; what is wrong is told, and nothing has changed."""
-    _edit_lines()
+    _edit_lines(session)
     interrupted = False
     while True:
         try:
@@ -62,18 +62,26 @@ def _from_terminal(session: Session) -> ExitStatus:
                 return ExitStatus.HOLDS
             interrupted = True
         except Unable as wrong:
-            _print(wrong.lines)
+            _print([*wrong.lines, line()])
         except UnicodeDecodeError:
             click.echo("  not UTF-8", err=True)
 
 
-def _edit_lines() -> None:
-    """Lines can be edited and called up again, where Python was built with it."""
+def _edit_lines(session: Session) -> None:
+    """Lines can be edited and called up again, and Tab completes names, where Python was built with it."""
     try:
         import readline
     except ImportError:
         return
+
+    def completed(text: str, place: int) -> str | None:
+        found = session.completions(text)
+        return found[place] if place < len(found) else None
+
     readline.set_auto_history(True)
+    readline.set_completer(completed)
+    readline.set_completer_delims(";")
+    readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
 
 
 def _from_pipe(session: Session, lines: TextIO) -> ExitStatus:
@@ -112,9 +120,20 @@ class Session:
         self.view = walk.view()
 
     def show(self) -> None:
-        from icore_kernel.report.step import ROOM, view_lines
+        from icore_kernel.report.step import view_lines
 
-        _print([*view_lines(self.view, get_terminal_size().columns if sys.stdout.isatty() else ROOM), line()])
+        _print([*view_lines(self.view, _room()), line()])
+
+    def completions(self, text: str) -> list[str]:
+        """What a command that begins so may be: an update that occurs here, or `s` and a field."""
+        lead = text[: len(text) - len(text.lstrip())]
+        begun = text.lstrip()
+        known = (
+            [f"s {name}" for name, _ in self.walk.fields()]
+            if begun.startswith("s ")
+            else [offer.step.update for offer in (*self.view.offered, *self.view.refused)]
+        )
+        return [lead + name for name in known if name.startswith(begun)]
 
     def carry_out(self, command: str) -> bool:
         """One command. False where it is the last one. Raises Unable."""
@@ -135,6 +154,10 @@ class Session:
                     click.echo(HELP, nl=False)
                 case "":
                     self.show()
+                case "a" if not rest:
+                    from icore_kernel.report.step import refused_lines
+
+                    _print([*refused_lines(self.view, _room()), line()])
                 case "b" if not rest:
                     self.walk.back()
                     self._moved()
@@ -181,12 +204,15 @@ class Session:
 
         if not formula:
             raise StepError("p FORMULA: a formula is expected")
+        if self.walk.is_value(formula):
+            self._state(formula)
+            return
         try:
             truth = answer(self.walk.loaded.path, lambda: self.walk.truth(formula))
         except Wrong as wrong:
             said = wrong.message.replace(f"the formula of {GOAL}", "the formula").replace(f"{GOAL}:", "formula:")
             raise Unable(line(f"  {text}" if text else "") for text in said.splitlines()) from wrong
-        _print([*truth_lines(truth), line()])
+        _print([*truth_lines(formula, truth, _room()), line()])
 
     def _save(self, place: str) -> None:
         from icore_kernel.runs_io import save
@@ -201,6 +227,13 @@ class Session:
             raise StepError(f"{place}: cannot be written: {wrong.strerror or wrong}") from wrong
         broken = f", which breaks {run.breaks}" if run.breaks else ""
         click.echo(f"  wrote {place}: {number(len(run.steps), 'step')}{broken}\n")
+
+
+def _room() -> int:
+    """Columns of a line."""
+    from icore_kernel.report.step import ROOM
+
+    return get_terminal_size().columns if sys.stdout.isatty() else ROOM
 
 
 def _values(text: str) -> dict[str, str]:

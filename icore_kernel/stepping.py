@@ -20,7 +20,7 @@ from icore_kernel.near import near
 from icore_kernel.rewriting.witness import Course, breaks
 from icore_kernel.runs import run_of, step_of
 from icore_kernel.runs_io import RunError, SavedRun, code_of
-from icore_kernel.system import Clause, GroundUpdate, Kind, PropertyKind, System
+from icore_kernel.system import Clause, DomainKind, GroundUpdate, Kind, PropertyKind, System
 from icore_kernel.verdict import Reason, Step
 
 _AUDITED = Audited()
@@ -135,11 +135,14 @@ class Walk:
     def named(self, name: str) -> int:
         """The number of the update that is called so; white space does not count. StepError where none is."""
         found = self._numbers.get(_squeezed(name))
-        if found is None:
-            raise StepError(
-                f"{name} is no command (? lists them) and no update; {near(name, (update.name for update in self.system.updates))}"
-            )
-        return found
+        if found is not None:
+            return found
+        if any(name == field for field, _ in self.fields()):
+            raise StepError(f"{name} is a field: s {name} shows it")
+        every = [update.name for update in self.system.updates]
+        here = [update.name for update in self.system.updates if judge.occurs(update, self.state)]
+        begun = [known for known in here or every if _squeezed(known).startswith(_squeezed(name))]
+        raise StepError(f"{name} is no command (? lists them) and no update; {near(name, begun or dict.fromkeys([*here, *every]))}")
 
     def view(self) -> View:
         system, state = self.system, self.state
@@ -165,12 +168,17 @@ class Walk:
         )
 
     def fields_named(self, name: str) -> tuple[tuple[str, str], ...]:
-        """The fields of this name, or of what has this name; all where it is empty. StepError where there is none."""
+        """The fields of this name, of what has this name, or about it; all where it is empty. StepError where there is none."""
         every = self.fields()
-        found = tuple(pair for pair in every if not name or pair[0] == name or pair[0].startswith((f"{name}.", f"{name}(")))
+        found = tuple(pair for pair in every if not name or name in _called(pair[0]))
         if name and not found:
             raise StepError(f"the state has no field {name}; {near(name, (field for field, _ in every))}")
         return found
+
+    def is_value(self, name: str) -> bool:
+        """Whether this names a field that is neither true nor false, and so no formula."""
+        conditions = {field.name for field in self.system.fields if field.domain.kind is DomainKind.BOOL}
+        return name not in conditions and any(name == field for field, _ in self.fields())
 
     def truth(self, formula: str) -> Truth:
         """Whether a formula holds in the state. InputError, UsageError or OSError as `load` raises them.
@@ -236,6 +244,13 @@ class Walk:
 
 def _squeezed(name: str) -> str:
     return "".join(name.split())
+
+
+def _called(field: str) -> set[str]:
+    """What a field is called by: `report(unit).passed` by itself, and as `report(unit)`, `report` and `unit`."""
+    whole = field.rpartition(".")[0] if not field.endswith(")") else field
+    head, _, arguments = whole.partition("(")
+    return {field, whole, head, *arguments.removesuffix(")").split(", ")} - {""}
 
 
 def first_state(system: System, codes: Mapping[str, int]) -> State:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,10 +18,11 @@ from icore_kernel.cli_step import Session, Unable
 from icore_kernel.explore import judge
 from icore_kernel.explore.model import Audited
 from icore_kernel.report.layout import plain
-from icore_kernel.report.step import view_lines
+from icore_kernel.report.step import refused_lines, truth_lines, view_lines
 from icore_kernel.runs_io import read, replay, save
-from icore_kernel.stepping import StepError, Walk
+from icore_kernel.stepping import StepError, Truth, Walk
 from icore_kernel.system import Kind
+from icore_kernel.verdict import Reason
 
 LAMP = """language 1
 package Lamp "1.0"
@@ -145,13 +147,48 @@ def test_the_state_is_shown_whole_or_in_part(step: Step, lamp: Path) -> None:
 
 def test_formulas_are_evaluated_in_the_state(step: Step, lamp: Path) -> None:
     said = step(lamp, "1\np n.v == 1\np n.v == 2 or lamp.on\n").stdout
-    assert said == START + ONE + "  true\n\n  false\n         n.v == 2 or lamp.on\n         n.v     = 1\n         lamp.on = false\n\n"
+    missing = "         n.v == 2 or lamp.on\n         n.v     = 1\n         lamp.on = false\n\n"
+    assert said == START + ONE + "  p n.v == 1: true\n\n  p n.v == 2 or lamp.on: false\n" + missing
 
 
 def test_what_cannot_change_is_read_by_formulas_too(step: Step) -> None:
     # The relation is no field: nothing writes it.
     said = step(example("release_pipeline"), "p needs(unit, compile) or needs(compile, unit)\np needs(unit, unit)\n")
-    assert (said.returncode, said.stdout.count("\n  true\n"), said.stdout.count("\n  false\n")) == (0, 1, 1)
+    assert said.returncode == 0
+    assert "\n  p needs(unit, compile) or needs(compile, unit): true\n" in said.stdout
+    assert "\n  p needs(unit, unit): false\n" in said.stdout
+
+
+def test_a_field_that_is_no_formula_is_shown_where_a_formula_is_expected(step: Step, lamp: Path) -> None:
+    assert (
+        step(lamp, "p n.v; p lamp.on").stdout == START + "  n.v = 0\n\n  p lamp.on: false\n         lamp.on\n         lamp.on = false\n\n"
+    )
+
+
+def test_a_long_formula_is_broken_into_lines() -> None:
+    formula = " and ".join(f"n.v + {number} < 2" for number in range(10))
+    lines = [plain(line) for line in truth_lines("long", Truth(False, (Reason("", formula, None),)), 60)]
+    assert lines[0] == "  p long: false"
+    assert len(lines) == 4 and max(map(len, lines)) <= 60
+    assert " ".join(line.strip() for line in lines[1:]) == formula
+
+
+def test_fields_are_found_by_what_they_are_about(step: Step) -> None:
+    """A run of the release in which only `compile` has a report."""
+    said = step(example("release_pipeline"), "s ana\nassign(ana, compile); finish(ana, compile)\ns report(compile)\n").stdout
+    able = "".join(f"  able(ana, {step:<9}= absent\n" for step in ("compile)", "unit)", "approve)", "release)"))
+    assert f"\n\n{able}\n" in said
+    assert said.endswith("\n\n  report(compile)        = live\n  report(compile).commit = 1\n  report(compile).passed = true\n\n")
+
+
+def test_many_faults_that_differ_in_their_bindings_alone_are_counted_and_listed_when_asked(step: Step) -> None:
+    """Three agents may be put in front of four steps by nobody: twelve bindings."""
+    said = step(example("release_pipeline"), "a").stdout
+    start, listed = said.split("requires: as declared it is false in every state\n\n")
+    assert start.count("misdirect") == 1
+    assert "\n      misdirect, 12 bindings  fault · definition 6(iii) evidence · a lists them\n" in start
+    assert listed.count("\n") == 13
+    assert listed.count("misdirect(") == len(re.findall(r"by nobody +fault · definition 6\(iii\) evidence: ", listed)) == 12
 
 
 def test_help_and_quit(step: Step, lamp: Path) -> None:
@@ -188,7 +225,7 @@ def test_settings_are_used_by_formulas_and_saved(step: Step, tmp_path: Path) -> 
     )
     done = step(path, "up; up; up; p c.v == top; w run.json\n", "--set", "top=3")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "\n  true\n" in done.stdout
+    assert "\n  p c.v == top: true\n" in done.stdout
     assert read(tmp_path / "run.json").settings == (("top", "3"),)
 
 
@@ -210,7 +247,11 @@ def test_settings_are_used_by_formulas_and_saved(step: Step, tmp_path: Path) -> 
         ("w", "line 1, w:\n  w FILE: a file is expected\n"),
         ("w no/such/place", "line 1, w no/such/place:\n  no/such/place: cannot be written: No such file or directory\n"),
         ("p n.w == 1", "line 1, p n.w == 1:\n  formula:1:3: error R"),
-        ("p n.v", "line 1, p n.v:\n  formula:1:1: error S"),
+        ("p n.v + 1", "line 1, p n.v + 1:\n  formula:1:1: error S005: the formula must be true or false, this is a whole number\n"),
+        ("n.v", "line 1, n.v:\n  n.v is a field: s n.v shows it\n"),
+        ("light", "line 1, light:\n  light is no command (? lists them) and no update; did you mean light(ana)?\n"),
+        ("l", "line 1, l:\n  l is no command (? lists them) and no update; there are: light(ana), light.early(ana), light.late(ana)\n"),
+        ("dim(1)", "line 1, dim(1):\n  dim(1) is not enabled\n  fails  when at dim(1)"),
         ("poke", "line 1, poke:\n  poke is not enabled\n  fails  when at poke"),
         ("light(ana)", "line 1, light(ana):\n  light(ana) is refused\n  fails  requires at light(ana)"),
     ],
@@ -278,6 +319,13 @@ def test_control_c_clears_the_line_and_ends_it_the_second_time(session: Session,
     assert (len(prompts), len(session.walk.taken)) == (4, 1)
 
 
+def test_names_are_completed_by_what_occurs_and_what_there_is(session: Session) -> None:
+    assert session.completions("li") == ["light(ana)", "light.early(ana)", "light.late(ana)"]
+    assert session.completions(" a") == [" add"]
+    assert session.completions("poke") == []  # it does not occur here
+    assert session.completions("s l") == ["s lamp.on"]
+
+
 def test_an_interrupted_command_changes_nothing(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> bool:
         raise KeyboardInterrupt
@@ -299,7 +347,7 @@ def test_prompts_are_shown_on_a_terminal_and_control_d_ends_it(lamp: Path) -> No
     )
     os.close(inner)
     said = b""
-    for answer in (b"1\n", b"\x04"):
+    for answer in (b"ad\t\n", b"\x04"):
         while not said.endswith(b"> "):
             said += os.read(outer, 1024)
         os.write(outer, answer)
@@ -327,9 +375,11 @@ def test_what_is_offered_commits_and_everything_else_that_occurs_is_refused(name
         assert sum(count for _, count in view.never) == len(hopeless)
         labels = dict(judge.refused(system, Audited(), state))
         assert {offer.number: offer.reasons[0].label for offer in view.refused} == {n: labels[n] for n in occurring - committed - hopeless}
-        text = "\n".join(map(plain, view_lines(view, 80)))
         assert all(offer.fault == system.updates[offer.number].fault for offer in (*view.offered, *view.refused))
-        assert text.count("fault · ") == sum(1 for offer in view.refused if offer.fault)
+        faults = sum(1 for offer in view.refused if offer.fault)
+        assert "\n".join(map(plain, refused_lines(view, 80))).count("fault · ") == faults
+        shown = [line for line in map(plain, view_lines(view, 80)) if "fault · " in line]
+        assert sum(int(found[1]) if (found := re.search(r", (\d+) bindings  ", line)) else 1 for line in shown) == faults
         for number in occurring - committed:
             with pytest.raises(StepError):
                 walk.take(number)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from icore_kernel.report.fork import said
 from icore_kernel.report.layout import Line, Part, Piece, line, number
@@ -14,15 +16,19 @@ ROOM = 130
 """Columns of a line, where no terminal says how many it has."""
 _WIDEST = 44
 """Of the column of updates: longer names do not push the reasons to the right for all."""
+_ALIKE = 3
+"""Faults that are refused by the same clause and differ in their bindings alone: more are counted, and not shown one by one."""
 
 HELP = """\
   N, UPDATE          take step N, or the update of this name (of one that is refused: why)
+  a                  all that is refused here, one by one
   b                  back, one step
   r [FIELD=VALUE …]  from the start again; with values of fields that start anywhere
-  s [FIELD]          the whole state, or a field
+  s [NAME]           the whole state, or the fields of this name or about it
   p FORMULA          whether a formula holds here
   w FILE             save the run: icore explore PACKAGE --replay FILE
   ?, q               this help, quit (or Ctrl-D); an empty line shows the state again, `;` separates commands
+
 """
 
 
@@ -40,7 +46,9 @@ def view_lines(view: View, room: int = ROOM) -> Iterator[Line]:
     if view.false:
         yield line("  ", Piece(f"false here: {', '.join(view.false)}", Part.BAD))
     yield line()
-    names = [said(offer.step) for offer in (*view.offered, *view.refused)]
+    refused = list(_refused(view.refused))
+    names = [name if count == 1 else f"{name}, {number(count, 'binding')}" for name, count, _ in refused]
+    names += [said(offer.step) for offer in view.offered]
     width = min(max(map(len, names), default=0), _WIDEST)
     for place, offer in enumerate(view.offered, start=1):
         yield _offer(f"{place:>4}  ", offer, width, room)
@@ -50,14 +58,43 @@ def view_lines(view: View, room: int = ROOM) -> Iterator[Line]:
         yield line("      ", Piece("a dead end: nothing changes the state any more, and none of Accept, Reject and Stuck holds", Part.BAD))
     if view.refused or view.never:
         yield line("  refused")
-    for offer in view.refused:
-        yield _offer("      ", offer, width, room)
+    for name, count, offer in refused:
+        if count == 1:
+            yield _offer("      ", offer, width, room)
+        else:
+            note = Piece(f"fault · {offer.reasons[0].label} · a lists them", Part.DIM)
+            yield line("      ", f"{name}, {number(count, 'binding')}".ljust(width + 2), note)
     for schema, count in view.never:
         yield line(
             "      ",
             f"{schema}, {number(count, 'binding')}".ljust(width + 2),
             Piece("requires: as declared it is false in every state", Part.DIM),
         )
+
+
+def refused_lines(view: View, room: int = ROOM) -> Iterator[Line]:
+    """Every refused occurrence on a line of its own."""
+    width = min(max((len(said(offer.step)) for offer in view.refused), default=0), _WIDEST)
+    yield from (_offer("      ", offer, width, room) for offer in view.refused)
+    if not view.refused:
+        yield line("      nothing is refused")
+
+
+def _refused(refused: Sequence[Offer]) -> Iterator[tuple[str, int, Offer]]:
+    """Name, count and first of what is shown on a line: an occurrence, or the faults of one name that one clause refuses."""
+    many = {key: count for key, count in Counter(map(_kind, refused)).items() if count > _ALIKE and key[-1]}
+    for offer in refused:
+        key = _kind(offer)
+        if key not in many:
+            yield said(offer.step), 1, offer
+        elif many[key]:
+            yield key[0], many[key], offer
+            many[key] = 0
+
+
+def _kind(offer: Offer) -> tuple[str, str, str]:
+    """The name without its binding, the clause that refuses it, the fault (empty of what is none)."""
+    return offer.step.update.partition("(")[0], offer.reasons[0].label if offer.reasons else "", offer.fault
 
 
 def _offer(head: str, offer: Offer, width: int, room: int) -> Line:
@@ -108,10 +145,11 @@ def field_lines(fields: Sequence[tuple[str, str]]) -> Iterator[Line]:
     return (line(f"  {name:<{width}} = {value}") for name, value in fields)
 
 
-def truth_lines(truth: Truth) -> Iterator[Line]:
-    yield line("  ", Piece("true", Part.GOOD) if truth.holds else Piece("false", Part.BAD))
+def truth_lines(formula: str, truth: Truth, room: int = ROOM) -> Iterator[Line]:
+    """The formula is said again: commands that come from a pipe are not seen."""
+    yield line(f"  p {formula}: ", Piece("true", Part.GOOD) if truth.holds else Piece("false", Part.BAD))
     for reason in truth.reasons:
-        yield line("         ", " ".join(reason.text.split()))
+        yield from (line("         ", part) for part in wrap(reason.text, max(room - 9, 20), break_long_words=False))
         yield from _values(reason)
 
 
