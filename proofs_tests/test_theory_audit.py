@@ -75,6 +75,18 @@ def test_settled_work_keeps_the_stability_of_its_assignment(theory: Path) -> Non
     assert _stable(auditor, _after(auditor, "rename(ana)")) == [True, False, True]  # it is there, and open: nobody can have it yet
 
 
+def test_rejected_and_invalid_work_has_failed(theory: Path) -> None:
+    auditor = _tricks(theory)
+    hard = auditor.tables.works["hard"]
+    assert hard.status is not None
+    states = {n: list(auditor.state) for n in hard.status.domain.names}
+    for code, state in enumerate(states.values(), start=hard.status.domain.lo):
+        state[hard.status.index] = code
+    assert len(states) == 8
+    assert [name for name, state in states.items() if _true(hard.failed, tuple(state))] == ["rejected", "invalid"]
+    assert [_true(hard.failed, _after(auditor, update)) for update in ("finish(ana, hard)", "flop(ana)")] == [False, True]
+
+
 def test_ancestors_are_what_supports_the_work_and_is_there(theory: Path) -> None:
     ladder = _auditor(CHECKOUT / "examples" / "dependency_ladder.icore", theory)
     assert [[p for p, term in w.ancestors if _true(term, ladder.state)] for w in ladder.tables.works.values()] == [

@@ -35,7 +35,6 @@ FEATURES: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 NAMES = tuple(name for name, _ in FEATURES)
 
-FAILED = frozenset({"rejected", "invalid"})
 TERMINAL = frozenset({"submit", "accept", "report"})
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -62,7 +61,7 @@ class Features:
     def __init__(self, tables: Tables, system: System) -> None:
         self.tables, self.system = tables, system
         works = tables.works.values()
-        terms = [term for w in works for term in (w.present, w.unresolved, w.off, w.effective_root, w.sound)]
+        terms = [term for w in works for term in (w.present, w.unresolved, w.off, w.effective_root, w.sound, w.failed)]
         terms.extend(term for w in works for a in w.agents for term in (a.feasible, a.worth.num, a.worth.den))
         self._read = compile_terms(terms)
         self._moves: dict[int, Compiled] = {}
@@ -111,10 +110,10 @@ class Features:
 
     def _facts(self, state: State) -> dict[str, _Now]:
         values = iter(self._read(state))
-        plain = {name: tuple(next(values) for _ in range(5)) for name in self.tables.works}
+        plain = {name: tuple(next(values) for _ in range(6)) for name in self.tables.works}
         found: dict[str, _Now] = {}
         for name, work in self.tables.works.items():
-            present, unresolved, off, root, sound = plain[name]
+            present, unresolved, off, root, sound, failed = plain[name]
             status = work.status_then if work.status is None else work.status.domain.show(state[work.status.index])
             worth: dict[str, Fraction] = {}
             best = _ZERO
@@ -123,7 +122,7 @@ class Features:
                 worth[agent.agent] = Fraction(num, den)
                 best = max(best, worth[agent.agent]) if feasible else best
             settled = bool(present and not unresolved)
-            ready = bool(settled and sound and status not in FAILED)
+            ready = bool(settled and sound and not failed)
             found[name] = _Now(bool(present), settled, ready, bool(off), bool(root), status, self._assignee(work, state), worth, best)
         return found
 

@@ -25,7 +25,6 @@ from icore_kernel.audit.diagnosis import ASSIGNMENT, EVIDENCE, PROGRESS, Diagnos
 from icore_kernel.audit.host import Diagnosis, Step
 from icore_kernel.audit.label import STAFFING, Labelled, shown
 from icore_kernel.audit.recovery import recovery_violations
-from icore_kernel.audit.tables import Work
 from icore_kernel.explore.model import State
 from icore_kernel.prove.repair import Task, smallest
 from icore_kernel.prove.solver import Disagreement as Differs
@@ -34,7 +33,6 @@ from icore_kernel.terms.node import Term
 
 DEPTH = 4
 """So many steps are looked through where nothing else is said."""
-FAILED = ("rejected", "invalid")
 CHANGED, REASSIGNED, ISSUED = 4, 2, 1
 """Weights: of a changed assertion, of a changed assignee (both times the component's), of a certificate issued."""
 
@@ -202,7 +200,7 @@ class _Wanted:
         """(the sum over all work of its weight times v_D of its assignee, times a number; that number)."""
         bank = self.bank
         parts = [
-            (bank.and_(a.assigned, bank.not_(w.off), bank.not_(self._failed(w))), a.worth, w.weight)
+            (bank.and_(a.assigned, bank.not_(w.off), bank.not_(w.failed)), a.worth, w.weight)
             for w in self.tables.works.values()
             for a in w.agents
         ]
@@ -215,13 +213,6 @@ class _Wanted:
                 for assigned, worth, weight in parts
             )
         ), of
-
-    def _failed(self, work: Work) -> Term:
-        if work.status is None:
-            return self.bank.boolean(work.status_then in FAILED)
-        domain = work.status.domain
-        status = self.bank.variable(work.status.name, work.status.index, domain.lo, domain.hi, False)
-        return self.bank.member(status, [domain.lo + domain.names.index(name) for name in FAILED])
 
     def loss(self, after: State) -> Fraction | None:
         if self._value is None:

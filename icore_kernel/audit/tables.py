@@ -37,6 +37,7 @@ class Work:
     unresolved: Term
     evaluated: Term
     off: Term
+    failed: Term
     effective_root: Term
     sound: Term
     stable: Term

@@ -27,7 +27,7 @@ from icore_kernel.ground.values import Element, GroundingError, SetValue, Value,
 from icore_kernel.system import Field, GroundUpdate, Ratio
 from icore_kernel.terms.node import Term
 
-ASKED = ("matched_sound", "matched_stable", "ancestor")
+ASKED = ("matched_sound", "matched_stable", "ancestor", "failed_work")
 """Definitions of 7-audit.icore: what the loop asks of the theory beyond what a check does."""
 
 
@@ -92,6 +92,7 @@ class _Builder:
             unresolved=self._holds("unresolved", w),
             evaluated=self._holds("evaluated", w),
             off=self._holds("off", w),
+            failed=self._holds("failed_work", w),
             effective_root=self._holds("effective", w),
             sound=self._holds("all_justified", w),
             stable=self._holds("stable_component", w),
