@@ -30,7 +30,7 @@ class Violation:
 
     @property
     def said(self) -> str:
-        """In one line: `A.4(2) status(unit): needs done(unit) == active`."""
+        """In one line: `A.4(2) status(unit): needs active(done(unit))`."""
         where = f" {self.instance}" if self.instance else ""
         return f"{self.clause}{where}: {f'needs {self.needs}' if self.needs else self.text}"
 

@@ -33,7 +33,7 @@ class Gap:
     def lacks(self) -> str:
         if not self.certificate:
             return f"a certificate that claims {self.assertion}: none does"
-        return f"{self.assertion} rests on {self.certificate} and {self.certificate} == active, which no update that can happen issues"
+        return f"{self.assertion} rests on {self.certificate} and active({self.certificate}), which no update that can happen issues"
 
 
 def reasons(loaded: Loaded, failing: Sequence[Failing], shown: Iterable[Failing], before: State, after: State) -> list[Reason]:

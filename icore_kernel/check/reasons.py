@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from icore_kernel.check.wording import said
 from icore_kernel.explore.model import State
 from icore_kernel.meaning import scalar
 from icore_kernel.meaning.nearest import nearest
 from icore_kernel.system import Clause, System
 from icore_kernel.terms.node import Term, conjuncts, variables
-from icore_kernel.terms.show import show
+from icore_kernel.terms.show import IF, NOT
 from icore_kernel.terms.table import Op, Variable
 from icore_kernel.verdict import Reason
 
@@ -44,7 +45,7 @@ def _reason(system: System, clause: Clause, name: str, term: Term, state: State,
     Of the values, those that the run has changed come first: there is room for a few only.
     """
     failing = list(failing_parts(term, state))
-    text = " and ".join(_leaf(system, part, wanted) for part, wanted in failing)
+    text = _all_of(system, failing)
     span = clause.spans[0] if clause.spans else None
     values = _values(system, variables(*(part for part, _ in failing)), state)
     if len(text) <= LONG and not all(part.is_false for part, _ in failing):
@@ -57,7 +58,7 @@ def _reason(system: System, clause: Clause, name: str, term: Term, state: State,
         return 1 if all(system.fields[v.index].root for v in variables(leaf)) else HIDDEN
 
     lacking = nearest(term, state, cost)
-    needs = " and ".join(_leaf(system, part, wanted) for part, wanted in lacking if not part.is_false)
+    needs = _all_of(system, [(part, wanted) for part, wanted in lacking if not part.is_false])
     read = _values(system, variables(*(part for part, _ in lacking)), state)
     rest = [pair for pair in values if pair not in read]
     shown = [*read, *rest][: max(len(read), 4)][:MOST_VALUES]
@@ -85,18 +86,11 @@ def _values(system: System, read: Iterable[Variable], state: State) -> list[tupl
     return [(v.name, value_text(system, v, state)) for v in shown]
 
 
-def _leaf(system: System, term: Term, wanted: bool) -> str:
-    said = show(term, lambda v, code: name_of(system, v, code), MOST_TEXT)
-    return said if wanted else f"not ({said})"
+def _all_of(system: System, parts: Sequence[tuple[Term, bool]]) -> str:
+    """The parts, each as it has to be, as one formula."""
+    level = IF if len(parts) == 1 else NOT
+    return " and ".join(said(system, part, wanted, MOST_TEXT, level) for part, wanted in parts)
 
 
 def value_text(system: System, variable: Variable, state: State) -> str:
     return system.fields[variable.index].domain.show(state[variable.index])
-
-
-def name_of(system: System, variable: Variable, code: int) -> str:
-    """A code as its field prints it; numbers outside the domain as numbers."""
-    if variable.index >= len(system.fields):
-        return str(code)
-    domain = system.fields[variable.index].domain
-    return domain.show(code) if domain.lo <= code <= domain.hi else str(code)

@@ -11,16 +11,34 @@ from icore_kernel.terms.table import Op, Sort, Variable
 Names = Callable[[Variable, int], str]
 """The printed form of a code of a variable (`ready` for code 1 of `status(unit)`)."""
 
-_IF, _IFF, _IMPLIES, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _UNARY, _ATOM = range(11)
+LEVELS = range(11)
+"""How tightly a text binds, from `if` (0) to a name or what stands in brackets (10)."""
+IF, IFF, IMPLIES, OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, ATOM = LEVELS
+Leaf = Callable[[Term, bool], tuple[int, str] | None]
+"""The text of a comparison, a Boolean field, `and`, `or`, a look-up or an absolute value, with its level; asked with True, of its denial.
+None: as it stands."""
+ATOMIC = frozenset({Op.FIELD, Op.EQ, Op.LT, Op.LE, Op.MEMBER})
+"""Operators of comparisons and fields."""
+_ASKED = ATOMIC | {Op.AND, Op.OR, Op.LOOKUP, Op.ABS}
 _Piece = str | tuple[Term, int, Variable | None]
 """Text, or a term to print at a level (parenthesised if it binds looser), with the variable whose codes its constants are."""
 
 
-def show(term: Term, names: Names | None = None, limit: int = 2000) -> str:
-    """The text of a term, cut after about `limit` characters with an ellipsis (terms share, so their texts can explode)."""
+def show(
+    term: Term, names: Names | None = None, limit: int = 2000, *, leaf: Leaf | None = None, denied: bool = False, level: int = IF
+) -> str:
+    """The text of a term, cut after about `limit` characters with an ellipsis (terms share, so their texts can explode).
+
+    `leaf` may say comparisons in its own words; `denied`: the text of the term's denial; in brackets where it binds looser than `level`.
+    """
     out: list[str] = []
     length = 0
-    stack: list[_Piece] = [(term, _IF, None)]
+    stack: list[_Piece]
+    if denied:
+        own, first = _denied(term, names, leaf)
+        stack = [")", *reversed(first), "("] if own < level else [*reversed(first)]
+    else:
+        stack = [(term, level, None)]
     while stack:
         piece = stack.pop()
         if isinstance(piece, str):
@@ -31,73 +49,86 @@ def show(term: Term, names: Names | None = None, limit: int = 2000) -> str:
             out.append(piece)
             continue
         inner, level, about = piece
-        own, pieces = _pieces(inner, names, about)
+        own, pieces = _pieces(inner, names, about, leaf)
         if own < level:
             pieces = ["(", *pieces, ")"]
         stack.extend(reversed(pieces))
     return "".join(out)
 
 
-def _pieces(term: Term, names: Names | None, about: Variable | None) -> tuple[int, Sequence[_Piece]]:
+def _denied(term: Term, names: Names | None, leaf: Leaf | None) -> tuple[int, Sequence[_Piece]]:
+    """As `_pieces`, of the denial of a term."""
+    said = leaf(term, True) if leaf is not None and term.op in _ASKED else None
+    if said is not None:
+        return said[0], [said[1]]
+    if term.op is Op.EQ or term.op is Op.MEMBER:
+        return COMPARE, _comparison(term, names, denied=True)
+    if term.op is Op.NOT:
+        return _pieces(term.args[0], names, None, leaf)
+    return NOT, ["not ", (term, NOT, None)]
+
+
+def _pieces(term: Term, names: Names | None, about: Variable | None, leaf: Leaf | None) -> tuple[int, Sequence[_Piece]]:
     """The level at which a term binds, and its pieces from left to right."""
     args = term.args
+    said = leaf(term, False) if leaf is not None and term.op in _ASKED else None
+    if said is not None:
+        return said[0], [said[1]]
     match term.op:
         case Op.CONST:
             if term.sort is Sort.BOOL:
-                return _ATOM, ["true" if term.value else "false"]
+                return ATOM, ["true" if term.value else "false"]
             text = _code(term.value, names, about)
-            return (_UNARY if text.startswith("-") else _ATOM), [text]
+            return (UNARY if text.startswith("-") else ATOM), [text]
         case Op.FIELD:
-            return _ATOM, [term.variable.name]
-        case Op.NOT if args[0].op is Op.EQ or args[0].op is Op.MEMBER:
-            return _COMPARE, _comparison(args[0], names, denied=True)
+            return ATOM, [term.variable.name]
         case Op.NOT:
-            return _NOT, ["not ", (args[0], _NOT, None)]
+            return _denied(args[0], names, leaf)
         case Op.AND:
-            return _joined(args, " and ", _AND, _NOT, "true")
+            return _joined(args, " and ", AND, NOT, "true")
         case Op.OR:
-            return _joined(args, " or ", _OR, _AND, "false")
+            return _joined(args, " or ", OR, AND, "false")
         case Op.IMPLIES:
-            return _IMPLIES, [(args[0], _OR, None), " implies ", (args[1], _IMPLIES, None)]
+            return IMPLIES, [(args[0], OR, None), " implies ", (args[1], IMPLIES, None)]
         case Op.IFF:
-            return _IFF, [(args[0], _IFF, None), " iff ", (args[1], _IMPLIES, None)]
+            return IFF, [(args[0], IFF, None), " iff ", (args[1], IMPLIES, None)]
         case Op.EQ | Op.LT | Op.LE | Op.MEMBER:
-            return _COMPARE, _comparison(term, names, denied=False)
+            return COMPARE, _comparison(term, names, denied=False)
         case Op.ADD:
             if not args:
-                return _ATOM, ["0"]
-            pieces: list[_Piece] = [(args[0], _SUM, None)]
+                return ATOM, ["0"]
+            pieces: list[_Piece] = [(args[0], SUM, None)]
             for arg in args[1:]:
                 if arg.op is Op.NEG:
-                    pieces += [" - ", (arg.args[0], _PRODUCT, None)]
+                    pieces += [" - ", (arg.args[0], PRODUCT, None)]
                 elif arg.op is Op.CONST and arg.value < 0:
                     pieces.append(f" - {-arg.value}")
                 else:
-                    pieces += [" + ", (arg, _PRODUCT, None)]
-            return _SUM, pieces
+                    pieces += [" + ", (arg, PRODUCT, None)]
+            return SUM, pieces
         case Op.SUB:
-            return _SUM, [(args[0], _SUM, None), " - ", (args[1], _PRODUCT, None)]
+            return SUM, [(args[0], SUM, None), " - ", (args[1], PRODUCT, None)]
         case Op.NEG:
-            return _UNARY, ["-", (args[0], _UNARY, None)]
+            return UNARY, ["-", (args[0], UNARY, None)]
         case Op.MUL | Op.DIV | Op.MOD:
             word = "*" if term.op is Op.MUL else term.op.value
-            return _PRODUCT, [(args[0], _PRODUCT, None), f" {word} ", (args[1], _UNARY, None)]
+            return PRODUCT, [(args[0], PRODUCT, None), f" {word} ", (args[1], UNARY, None)]
         case Op.MIN | Op.MAX:
-            return _ATOM, [f"{term.op.value}(", *_listed(args, about), ")"]
+            return ATOM, [f"{term.op.value}(", *_listed(args, about), ")"]
         case Op.ITE:
-            return _IF, ["if ", (args[0], _IFF, None), " then ", (args[1], _IFF, about), " else ", (args[2], _IF, about)]
+            return IF, ["if ", (args[0], IFF, None), " then ", (args[1], IFF, about), " else ", (args[2], IF, about)]
         case Op.ABS:
-            return _ATOM, ["abs(", (args[0], _IF, None), ")"]
+            return ATOM, ["abs(", (args[0], IF, None), ")"]
         case Op.LOOKUP:
             shown: list[_Piece] = [f"{', ' if place else ''}{entry}" for place, entry in enumerate(term.entries)]
-            return _ATOM, ["[", *shown, "][", (args[0], _IF, None), "]"]
+            return ATOM, ["[", *shown, "][", (args[0], IF, None), "]"]
         case _:
             assert_never(term.op)
 
 
 def _joined(args: tuple[Term, ...], word: str, own: int, inner: int, empty: str) -> tuple[int, Sequence[_Piece]]:
     if not args:
-        return _ATOM, [empty]
+        return ATOM, [empty]
     pieces: list[_Piece] = []
     for arg in args:
         pieces += [word, (arg, inner, None)]
@@ -107,18 +138,18 @@ def _joined(args: tuple[Term, ...], word: str, own: int, inner: int, empty: str)
 def _listed(args: tuple[Term, ...], about: Variable | None) -> list[_Piece]:
     pieces: list[_Piece] = []
     for arg in args:
-        pieces += [", ", (arg, _IF, about)]
+        pieces += [", ", (arg, IF, about)]
     return pieces[1:]
 
 
 def _comparison(term: Term, names: Names | None, denied: bool) -> list[_Piece]:
     about = next((subject for arg in term.args if (subject := _subject(arg)) is not None), None)
-    left: _Piece = (term.args[0], _SUM, about)
+    left: _Piece = (term.args[0], SUM, about)
     if term.op is Op.MEMBER:
         codes = ", ".join(_code(value, names, about) for value in sorted(term.members))
         return [left, f" {'not ' if denied else ''}in {{{codes}}}"]
     word = {Op.EQ: "!=" if denied else "==", Op.LT: "<", Op.LE: "<="}[term.op]
-    return [left, f" {word} ", (term.args[1], _SUM, about)]
+    return [left, f" {word} ", (term.args[1], SUM, about)]
 
 
 def _subject(term: Term) -> Variable | None:
