@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from icore_kernel.audit.frame import Outcome
     from icore_kernel.audit.host import Host
     from icore_kernel.audit.loop import Loop
-    from icore_kernel.record.entry import Entry
+    from icore_kernel.record.entry import Entry, RecordError
 
 AUDIT = "icore.audit/1"
 LONGEST_NUMBER = 20
@@ -80,7 +80,7 @@ def _audit(path: Path, asked: Asked) -> int:
     from icore_kernel.hosts.mistakes import HostError
     from icore_kernel.hosts.named import host_named
     from icore_kernel.hosts.repairing import RepairHost
-    from icore_kernel.record.entry import RecordError
+    from icore_kernel.record.entry import RecordError, TakenRecord
     from icore_kernel.record.seal import read_key
     from icore_kernel.record.store import MEMORY, open_store
 
@@ -106,8 +106,12 @@ def _audit(path: Path, asked: Asked) -> int:
                 store, loaded, host_of, request=asked.request, inputs=inputs, threshold=asked.threshold, patience=asked.patience,
                 budget=asked.budget, key=key,
             )  # fmt: skip
-        except (api.UsageError, RecordError) as wrong:
-            raise Wrong(f"{path}: {wrong}" if isinstance(wrong, api.UsageError) else str(wrong)) from wrong
+        except api.UsageError as wrong:
+            raise Wrong(f"{path}: {wrong}") from wrong
+        except TakenRecord as wrong:
+            raise Wrong(str(wrong)) from wrong
+        except RecordError as lost:
+            return _unwritten(path, lost, asked)
         entries = list(store.entries())
         if asked.as_json:
             from icore_kernel.report.json import dump
@@ -116,6 +120,18 @@ def _audit(path: Path, asked: Asked) -> int:
         else:
             paint.write(run_lines(path, loop, outcome, entries, asked, monotonic() - started), sys.stdout)
     return exit_status(outcome)
+
+
+def _unwritten(path: Path, lost: RecordError, asked: Asked) -> int:
+    """A run whose record could not be written to its end (a full disk, a server that is gone): nothing is wrong with what was asked."""
+    said = f"unknown: {lost}; the run ends here, and what was recorded of it is not sealed"
+    if asked.as_json:
+        from icore_kernel.report.json import dump, wrong_record
+
+        click.echo(dump(wrong_record(str(path), said, (), AUDIT, ExitStatus.UNKNOWN)))
+    else:
+        click.echo(said, err=True)
+    return ExitStatus.UNKNOWN.value
 
 
 def _no_record(path: Path) -> None:

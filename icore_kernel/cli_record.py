@@ -53,7 +53,7 @@ def verify_record(target: str, key: str | None, as_json: bool, package: Path | N
 def status_of(found: Verified, rules: Rules | None) -> ExitStatus:
     if found.problems or (rules is not None and rules.problems):
         return ExitStatus.VIOLATED
-    return ExitStatus.UNKNOWN if found.unsure or (rules is not None and rules.unsure) else ExitStatus.HOLDS
+    return ExitStatus.UNKNOWN if found.unsure or found.unchecked or (rules is not None and rules.unsure) else ExitStatus.HOLDS
 
 
 def checks() -> tuple[tuple[str, Check], ...]:
@@ -92,6 +92,8 @@ def verified_lines(found: Verified, rules: Rules | None = None, package: Path | 
     for name, problems in found.checks:
         said = Piece("violated", Part.BAD) if problems else Piece("holds", Part.GOOD)
         yield _row(name, said, number(len(problems), "problem") if problems else "")
+    for name, why in found.unchecked:
+        yield _row(name, Piece("unknown", Part.UNSURE), why)
     yield from [] if rules is None else _rule_rows(rules, package)
     yield line()
     problems_said = (*found.problems, *(rules.problems if rules is not None else ()))
@@ -162,6 +164,8 @@ def _last(found: Verified, rules: Rules | None) -> Piece:
         return Piece("intact, not sealed", Part.UNSURE)
     if found.unsure:
         return Piece("intact and sealed, signature not checked", Part.UNSURE)
+    if found.unchecked:
+        return Piece(f"intact and sealed, but not checked: {', '.join(name for name, _ in found.unchecked)}", Part.UNSURE)
     if found.signed_by is None:
         return Piece("intact and sealed, not signed", Part.GOOD)
     return Piece(f"intact, sealed and signed by {'the trusted key' if found.trusted else found.signed_by}", Part.GOOD)
@@ -170,6 +174,7 @@ def _last(found: Verified, rules: Rules | None) -> Piece:
 def verified_record(found: Verified, rules: Rules | None) -> dict[str, object]:
     """As JSON, schema `icore.verify/1`."""
     chain = found.chain
+    unchecked = (f"{name} was not checked: {why}" for name, why in found.unchecked)
     return {
         "schema": VERIFY,
         "icore": VERSION,
@@ -187,7 +192,7 @@ def verified_record(found: Verified, rules: Rules | None) -> dict[str, object]:
         "theory": None if rules is None else rules.theory,
         "package": (rules.package or None) if rules is not None else None,
         "problems": [*found.problems, *(rules.problems if rules is not None else ())],
-        "unsure": [*found.unsure, *(rules.unsure if rules is not None else ())],
+        "unsure": [*found.unsure, *unchecked, *(rules.unsure if rules is not None else ())],
     }
 
 

@@ -60,11 +60,16 @@ def guarded(ask: Callable[[], ExitStatus]) -> ExitStatus:
 
 
 def replay_record(target: str, to: int | None, solver: bool, as_json: bool) -> ExitStatus:
-    """Replay and print. 0 when every entry agrees, 1 at the first that differs, 2 for no record."""
+    """Replay and print. 0 when every entry agrees, 1 at the first that differs, 2 for no record, 3 where it cannot be replayed here."""
     from icore_kernel.audit.replay import replay
+    from icore_kernel.record.verify import Unchecked
 
     no_saved_run(target)
-    found = replay(read_entries(target), to=to, solver=solver)
+    try:
+        found = replay(read_entries(target), to=to, solver=solver)
+    except Unchecked as why:
+        click.echo(paint.visible(f"unknown: {shown(target)}: {why}"), err=True)
+        return ExitStatus.UNKNOWN
     if not found.entries and next(read_entries(target), None) is None:
         raise RecordError(f"{shown(target)}: empty: there is no record in it")
     if found.problem is None and to is not None and found.entries <= to:

@@ -131,7 +131,7 @@ def audit(
 def replay(record: str, to: int | None, solver: bool, form: str) -> int:
     """Go through RECORD with the package in it: rebuild every state, judge every commit, refusal and report again.
 
-    Exit status: 0 every entry agrees, 1 one differs (the first is named).
+    Exit status: 0 every entry agrees, 1 one differs (the first is named), 3 it brings a theory that cannot be used here.
     """
     from icore_kernel.cli_replay import guarded, replay_record
 

@@ -9,8 +9,10 @@ import pytest
 from audit_desk import DESK
 from theory_lab import SPEC, theory_copy
 
+from icore_kernel.audit.replay import digest_of_texts
 from icore_kernel.cli import run
-from icore_kernel.record.store import open_store
+from icore_kernel.record.seal import seal
+from icore_kernel.record.store import open_store, read_entries
 
 FEASIBLE = 'feasibility "A.4(6)" (w: Obligation):\n'
 
@@ -113,3 +115,35 @@ def test_a_broken_record_is_broken_first(desk: str, tmp_path: Path, capsys: pyte
     capsys.readouterr()
     assert run(["verify", str(record), "--package", desk]) == 1
     assert capsys.readouterr().out.endswith("\nbroken\n")
+
+
+def test_a_theory_of_another_icore_is_not_called_broken(desk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It lacks a definition that is asked for here: nothing can be replayed by it, which is no word against the record."""
+    whole, older = tmp_path / "whole.jsonl", tmp_path / "older.jsonl"
+    assert run(["audit", desk, "--budget", "0", "--record", str(whole)]) == 3
+    definition = "define failed_work(q: Obligation): bool = status(q) in {rejected, invalid}\n"
+    with open_store(older) as store:
+        for entry in read_entries(whole):
+            body = json.loads(json.dumps(entry.body))
+            if entry.kind == "open":
+                assert body["theory"]["sources"][-1]["text"].count(definition) == 1
+                body["theory"]["sources"][-1]["text"] = body["theory"]["sources"][-1]["text"].replace(definition, "")
+                body["theory"]["digest"] = digest_of_texts(source["text"] for source in body["theory"]["sources"])
+            if entry.kind != "seal":
+                store.append(entry.kind, body)
+        seal(store, None)
+    capsys.readouterr()
+    assert run(["verify", str(older)]) == 3
+    said = capsys.readouterr().out
+    why = "the record brings a theory of its own, and the theory does not define `failed_work`, which the audit loop asks for"
+    assert f"  replay        unknown   {why}\n" in said and said.endswith("\nintact and sealed, but by another theory\n")
+    theory = theory_copy(SPEC, tmp_path / "older")
+    file = theory / "7-audit.icore"
+    file.write_text(file.read_text(encoding="utf-8").replace(definition, ""), encoding="utf-8")
+    assert run(["verify", str(older), "--theory", str(theory)]) == 3
+    assert capsys.readouterr().out.endswith("\nintact and sealed, but not checked: replay\n")
+    assert run(["verify", str(older), "--format", "json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert told["unsure"] == [f"replay was not checked: {why}", "the theory in it is not the installed one"]
+    assert run(["replay", str(older)]) == 3
+    assert capsys.readouterr().err == f"unknown: {older}: {why}\n"

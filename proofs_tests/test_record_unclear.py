@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
 from pathlib import Path
@@ -12,6 +13,7 @@ from audit_desk import DESK
 from icore_kernel.cli import run
 from icore_kernel.record.chain import check_chain
 from icore_kernel.record.entry import RecordError
+from icore_kernel.record.jsonl import JsonlStore
 from icore_kernel.record.seal import seal
 from icore_kernel.record.store import open_store, read_entries
 from icore_kernel.report.paint import visible
@@ -126,3 +128,29 @@ def test_a_script_that_is_not_there_is_said_to_be_unreadable(desk: str, tmp_path
     assert capsys.readouterr().err == f"{tmp_path / 'none'}: cannot be read: No such file or directory\n"
     with pytest.raises(RecordError):
         open_store("")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_record_that_cannot_be_written_to_its_end_is_unknown_and_not_wrong_input(
+    form: str, desk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full at the third entry."""
+    write = JsonlStore._write
+
+    def full(self: JsonlStore, seq: int, line: bytes) -> None:
+        if seq >= 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(self, seq, line)
+
+    monkeypatch.setattr(JsonlStore, "_write", full)
+    path = tmp_path / "run.jsonl"
+    assert run(["audit", desk, "--record", str(path), "--format", form]) == 3
+    told = capsys.readouterr()
+    said = f"unknown: {path}: cannot be written: No space left on device; the run ends here, and what was recorded of it is not sealed"
+    if form == "text":
+        assert told.err == f"{said}\n"
+    else:
+        answer = json.loads(told.out)
+        assert (answer["verdict"], answer["exit_status"], answer["message"]) == ("unknown", 3, said)
+    assert [entry.seq for entry in read_entries(path)] == [0, 1]
+    assert run(["verify", str(path)]) == 3

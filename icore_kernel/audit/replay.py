@@ -29,6 +29,7 @@ from icore_kernel.prove.commit import Ruling
 from icore_kernel.record.canonical import canonical
 from icore_kernel.record.entry import Entry
 from icore_kernel.record.memory import MemoryStore
+from icore_kernel.record.verify import Unchecked
 from icore_kernel.system import System
 
 NOT_OF_THE_STATE = frozenset({"answer", "solver", CLAUSE})
@@ -91,6 +92,8 @@ class Replay:
         if body["format"] != FORMAT:
             raise Differs(f"its format is {_short(body['format'])}, and {FORMAT} is read here")
         self.loaded, self.theory = _load(body)
+        if self.theory == "record":
+            _ask(self.loaded)
         known = {f["name"]: f for f in body["declared"]["fields"]}
         free = {f.name: body["state"][f.name] for f in self.loaded.system.free if f.name in known}
         evaluation = None if solver else ByEvaluation(self.loaded.system)
@@ -352,6 +355,17 @@ def _load(body: Mapping[str, Any]) -> tuple[Loaded, str]:
     return loaded, whose
 
 
+def _ask(loaded: Loaded) -> None:
+    """Unchecked where a theory that the record brings lacks what is asked of one here: it may be that of another icore."""
+    from icore_kernel.ground.values import GroundingError
+
+    try:
+        if loaded.grounded is not None:
+            loaded.grounded.tables()
+    except GroundingError as lacking:
+        raise Unchecked(f"the record brings a theory of its own, and {lacking}") from lacking
+
+
 def digest_of_texts(texts: Iterable[str]) -> str:
     """The digest of a theory, from the texts of its files in reading order."""
     from icore_kernel.ground.assemble import digest
@@ -385,7 +399,10 @@ def _short(value: Any) -> str:
 
 
 def replay(entries: Iterable[Entry], *, to: int | None = None, solver: bool = False) -> Replayed:
-    """Go through a record up to entry `to`, or to its end; by the solver too where asked. Stops at the first entry that differs."""
+    """Go through a record up to entry `to`, or to its end; by the solver too where asked. Stops at the first entry that differs.
+
+    Raises Unchecked where the theory in it is of another kind than is read here.
+    """
     kinds: dict[str, int] = {}
     problem: tuple[int, str, str] | None = None
     run: Replay | None = None

@@ -20,6 +20,10 @@ Check = Callable[[Iterable[Entry]], list[str]]
 """What looks at the entries of an intact chain and says what is wrong with them."""
 
 
+class Unchecked(RecordError):
+    """Raised by a check that cannot be made here, whatever the entries are. The message says why."""
+
+
 class Signature(Enum):
     """`UNCHECKED`: there is one, and the library that checks it is not installed."""
 
@@ -35,6 +39,7 @@ class Verified:
 
     * `signature`: of the seal; `signed_by`: the public key of a good one;
     * `checks`: of each further check its name and the problems it found;
+    * `unchecked`: the further checks that could not be made, and why;
     * `problems`: why the record is broken, all that was found, the chain's first;
     * `unsure`: why it is not known to be whole, though nothing is wrong with what there is;
     * `untrusted`: the one of the problems that says that the signature is not by the key that is trusted; None where it is, or none is.
@@ -49,6 +54,7 @@ class Verified:
     problems: tuple[str, ...]
     unsure: tuple[str, ...]
     untrusted: str | None = None
+    unchecked: tuple[tuple[str, str], ...] = ()
 
     @property
     def only_untrusted(self) -> bool:
@@ -57,8 +63,8 @@ class Verified:
 
     @property
     def exit_status(self) -> int:
-        """0 intact and sealed, 3 intact but not sealed (or the signature could not be checked), 1 broken."""
-        return 1 if self.problems else 3 if self.unsure else 0
+        """0 intact and sealed, 3 intact but not sealed (or the signature or something else could not be checked), 1 broken."""
+        return 1 if self.problems else 3 if self.unsure or self.unchecked else 0
 
 
 def standing_checks() -> tuple[tuple[str, Check], ...]:
@@ -91,10 +97,18 @@ def verify(target: str | Path, trusted: str | None = None, checks: Iterable[tupl
     untrusted = _untrusted(signature, signed_by, trusted) if chain.sealed else None
     problems += [] if untrusted is None else [untrusted]
     asked = checks if chain.count else ()  # of nothing there is nothing to ask: it is not broken, and not whole
-    answered = tuple((name, tuple(check(islice(read_entries(target), chain.count)))) for name, check in asked)
+    answered: list[tuple[str, tuple[str, ...]]] = []
+    unchecked: list[tuple[str, str]] = []
+    for name, check in asked:
+        try:
+            answered.append((name, tuple(check(islice(read_entries(target), chain.count)))))
+        except Unchecked as why:
+            unchecked.append((name, str(why)))
     problems += [problem for _, found in answered for problem in found]
     good = trusted is not None and signed_by == trusted
-    return Verified(shown(target), chain, signature, signed_by, good, answered, tuple(problems), tuple(unsure), untrusted)
+    return Verified(
+        shown(target), chain, signature, signed_by, good, tuple(answered), tuple(problems), tuple(unsure), untrusted, tuple(unchecked)
+    )
 
 
 def _signature(chain: ChainReport, problems: list[str], unsure: list[str]) -> tuple[Signature, str | None]:
