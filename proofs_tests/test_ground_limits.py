@@ -14,7 +14,7 @@ from icore_dsl.mistakes import GROUNDING, Row
 from icore_kernel import api, cli
 from icore_kernel.explore.model import Rules
 from icore_kernel.explore.search import explore
-from icore_kernel.ground import evaluate, limits
+from icore_kernel.ground import limits, quantifiers
 from icore_kernel.ground.limits import OutOfTime
 from icore_kernel.load import NotGrounded
 
@@ -120,7 +120,7 @@ def test_nested_quantifiers_are_counted_before_they_are_expanded(
     text: str, said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MOST_INSTANCES", 12)
-    monkeypatch.setattr(evaluate, "MOST_INSTANCES", 12)
+    monkeypatch.setattr(quantifiers, "MOST_INSTANCES", 12)
     if said is None:
         load(tmp_path, BASE + text)
         return
@@ -135,7 +135,7 @@ def test_nested_quantifiers_are_counted_before_they_are_expanded(
 
 def test_what_a_relation_leaves_is_counted_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From each of the four a relation leads to one other at most: what is looked at is 4 x 1, and not 4 x 4."""
-    monkeypatch.setattr(evaluate, "MOST_INSTANCES", 4)
+    monkeypatch.setattr(quantifiers, "MOST_INSTANCES", 4)
     text = "invariant i: forall a in T: exists b in T where next(a, b): status(b) == open or status(a) == open"
     assert load(tmp_path, BASE + text).system.properties[0].name == "i"
     with pytest.raises(NotGrounded, match="4 x 4 = 16 instances"):

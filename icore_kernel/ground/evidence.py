@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from icore_dsl import syntax as s
 from icore_dsl.mistakes import G008
-from icore_kernel.ground.evaluate import Evaluator, conjuncts
+from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.possible import loops
+from icore_kernel.ground.quantifiers import conjuncts
 from icore_kernel.ground.scope import Env
 from icore_kernel.ground.start import Static
 from icore_kernel.ground.universe import REPORTS, Universe

@@ -9,6 +9,7 @@ from icore_dsl.mistakes import G003
 from icore_kernel.ground.build import domain_of
 from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.limits import TooLarge
+from icore_kernel.ground.quantifiers import domain
 from icore_kernel.ground.scope import Env
 from icore_kernel.ground.universe import Universe
 from icore_kernel.ground.values import Element, GroundingError, Value
@@ -24,7 +25,7 @@ def loops(universe: Universe, evaluator: Evaluator, binders: tuple[s.Binder, ...
         return
     first, rest = binders[0], binders[1:]
     try:
-        values: list[Value] = [value for value, _ in evaluator.domain(first, None, env, False)]
+        values: list[Value] = [value for value, _ in domain(evaluator, first, None, env, False)]
         inside: tuple[s.Expr, ...] = ()
     except TooLarge:
         raise
