@@ -176,7 +176,7 @@ def parts_of(reason: Reason) -> list[str]:
     text = reason.nearest or reason.text
     if " would move it" in text or text.startswith("no update ") or "…" in text:
         return []
-    return [part for part in text.split(" and ") if " rests on " not in part]
+    return [part for part in text.partition(": ")[0].split(" and ") if " rests on " not in part]
 
 
 BROKEN = [path for path in EXAMPLES if path.stem.endswith("_broken")]

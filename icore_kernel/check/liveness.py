@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from icore_kernel.check.answers import plural
 from icore_kernel.check.plan import Plan, allowed_ends, why_allowed
-from icore_kernel.check.quiet import blocked, refusals
+from icore_kernel.check.quiet import blocked, refusals, why_no_end
 from icore_kernel.check.whole import Whole
 from icore_kernel.rewriting.game import WAIT, Game, solve, spoiling
 from icore_kernel.rewriting.liveness import Escape, demands_of, escape
@@ -38,7 +38,12 @@ def settlement(whole: Whole, plan: Plan, prop: Property) -> Result:
         return _answer(whole, prop, Verdict.VIOLATED, f"a dead end · {said}", run, blocked(system, state), refusals(system, state))
     waits = ", ".join(dict.fromkeys(system.updates[u].name for u, _ in list(whole.graph.out(found.state))[:4]))
     detail = f"a run may stop where only the environment could go on ({waits}) · {said}"
-    return _answer(whole, prop, Verdict.VIOLATED, detail, run, repair="declare `fair weak` what will come, or let an agent go on")
+    why = why_no_end(system, whole.exploration.store.state(found.state)) if system.has_obligations else ()
+    repair = "declare `fair weak` what will come, or let an agent go on"
+    if why:
+        fair = ", ".join(dict.fromkeys(system.updates[u].schema for u, _ in whole.graph.out(found.state)))
+        repair = f"let an agent bring what is missing there, or declare `fair weak {fair}` if that is sure to come, and brings it"
+    return _answer(whole, prop, Verdict.VIOLATED, detail, run, why, repair)
 
 
 def _ends(whole: Whole, accept: bytearray, reject: bytearray, stuck: bytearray, may_stay: bytearray) -> str:

@@ -52,19 +52,49 @@ def _reason(system: System, clause: Clause, name: str, term: Term, state: State,
         return Reason(clause.label, text, span, tuple(values[:MOST_VALUES]), name)
 
     # A whole family of alternatives failed: what was written says more than what it expands to, and what is missing most.
-    def cost(leaf: Term) -> int:
-        if leaf.reads & meant:
-            return MEANT
-        return 1 if all(system.fields[v.index].root for v in variables(leaf)) else HIDDEN
-
-    lacking = nearest(term, state, cost)
+    lacking = lacking_of(system, term, state, meant)
     needs = _all_of(system, [(part, wanted) for part, wanted in lacking if not part.is_false])
     read = _values(system, variables(*(part for part, _ in lacking)), state)
     rest = [pair for pair in values if pair not in read]
     shown = [*read, *rest][: max(len(read), 4)][:MOST_VALUES]
     if term.is_false and not needs:
         needs = "anything that could make it hold: as declared it is false in every state"
-    return Reason(clause.label, (clause.text or text)[:MOST_TEXT], span, tuple(shown), name, needs[:MOST_TEXT])
+    needs = needs[:MOST_TEXT] + _past(stale(system, lacking, state))
+    return Reason(clause.label, (clause.text or text)[:MOST_TEXT], span, tuple(shown), name, needs)
+
+
+def lacking_of(system: System, term: Term, state: State, meant: int) -> tuple[tuple[Term, bool], ...]:
+    """The leaves that the nearest alternative of a failing formula lacks. `meant`: as for `reasons_of`."""
+
+    def cost(leaf: Term) -> int:
+        if leaf.reads & meant:
+            return MEANT
+        return 1 if all(system.fields[v.index].root for v in variables(leaf)) else HIDDEN
+
+    return nearest(term, state, cost)
+
+
+def stale(system: System, lacking: Iterable[tuple[Term, bool]], state: State) -> list[tuple[str, str]]:
+    """(assertion, certificate) where the one does not rest on the other although that is active: it was issued before what it is to
+    support was last written."""
+    states = {f.name: f.domain.show(state[f.index]) for f in system.fields if f.kind == "certificate"}
+    found: list[tuple[str, str]] = []
+    for leaf, wanted in lacking:
+        if wanted and leaf.op is Op.FIELD and system.fields[leaf.variable.index].kind == "under":
+            assertion, _, certificate = leaf.variable.name.partition(" rests on ")
+            # What no update issues or takes back is no field: it is active from the start, or else nothing could ever rest on it.
+            if states.get(certificate, "active") == "active":
+                found.append((assertion, certificate))
+    return found
+
+
+def _past(found: Sequence[tuple[str, str]]) -> str:
+    if not found:
+        return ""
+    assertions, certificates = (", ".join(dict.fromkeys(names)) for names in zip(*found, strict=True))
+    if len(found) == 1:
+        return f": {certificates} is active, but was issued before {assertions} was last written: issue it again where that is written"
+    return f": {certificates} are active, but were issued before {assertions} were last written: issue them again where those are written"
 
 
 def failing_parts(term: Term, state: State) -> Iterator[tuple[Term, bool]]:
