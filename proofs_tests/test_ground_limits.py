@@ -15,8 +15,10 @@ from icore_kernel import api, cli
 from icore_kernel.explore.model import Rules
 from icore_kernel.explore.search import explore
 from icore_kernel.ground import limits, quantifiers
+from icore_kernel.ground.assemble import ground
 from icore_kernel.ground.limits import OutOfTime
-from icore_kernel.load import NotGrounded
+from icore_kernel.ground.values import GroundingError
+from icore_kernel.load import NotGrounded, load_theory, parse_module
 
 SPOKEN = ("G008", "G009", "G010")
 """Codes whose example is no text of a package."""
@@ -42,6 +44,49 @@ def test_the_example_of_a_code_provokes_it(row: Row, tmp_path: Path) -> None:
 
 def test_the_other_codes_are_known_by_name() -> None:
     assert [row.code for row in GROUNDING if row.example.startswith("(")] == list(SPOKEN)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("invariant i: nowhere == 1", "nothing is called 'nowhere'"),
+        ("invariant i: forall a in 1..3 where a > 1", "forall needs a body"),
+        ("invariant i: forall a in 3: a > 1", "not a finite set"),
+        ("update u(p: int) by environment { }", "int is not a finite sort"),
+        ("update u(p: set of 1..3) by environment { }", "a set is no element"),
+        ("invariant i: count(a in 1..3: a > 1) == 2", "not a number: False"),
+        ("define d = 3\nupdate u by environment { issue d }", "not a declared element"),
+    ],
+)
+def test_what_the_checker_should_have_refused_is_told_with_its_place(text: str, said: str) -> None:
+    """Without the checker, which refuses each of them."""
+    module = parse_module(f"package U\n{text}\n", "unchecked.icore")
+    with pytest.raises(GroundingError) as refused:
+        ground(module, load_theory(), {}, {})
+    wrong = refused.value
+    assert (wrong.code.text, wrong.message) == ("G008", said)
+    assert wrong.place is not None and wrong.place.file == "unchecked.icore" and wrong.place.line == text.count("\n") + 2
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("set y(n).v := 1", "no member y(4)"),
+        ("emit r(n) { v = 1 }", "no member r(4)"),
+        ("consume r(n)", "no member r(4)"),
+        ("issue c(n)", "no member c(4)"),
+        ("revoke c(n)", "no member c(4)"),
+    ],
+)
+def test_a_statement_about_a_member_that_there_is_not_is_refused(statement: str, said: str, tmp_path: Path) -> None:
+    families = "input y(i: 1..3) { v: 0..2 = 0 }\nartifact r(i: 1..3) { v: 0..2 }\nagents { ana }\n"
+    families += "certificate c(i: 1..3) { issuer environment claims terminal(accept) }\n"
+    text = f"package M\n{families}update u(n: 1..LAST) by environment {{ {statement} }}\n"
+    assert len(load(tmp_path, text.replace("LAST", "3")).system.updates) == 3
+    with pytest.raises(NotGrounded) as refused:
+        load(tmp_path, text.replace("LAST", "4"))
+    (mistake,) = refused.value.mistakes
+    assert (mistake.code.text, mistake.message, mistake.span.line) == ("G005", said, 6)
 
 
 def test_a_theory_that_asks_for_other_words_is_told_so(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from icore_dsl.mistakes import (
     S015,
     S016,
     S021,
+    S024,
     Code,
 )
 from icore_dsl.resolve import HIDDEN_SORTS, Scope
@@ -322,6 +323,11 @@ class Formulas(Calls):
 
     def _quantified(self, expr: Quant, scope: Scope) -> ItemSort:
         inner = self.bind(expr.binders, expr.where, scope)
+        if expr.kind == "count" and expr.body is not None:
+            self.found.add(S024, expr.body.span, "`count` counts, and says nothing of what it counts", "say after `where` which ones count")
+        elif expr.kind in ("forall", "sum", "max", "min") and expr.body is None:
+            names = " and ".join(f"`{binder.name}`" for binder in expr.binders)
+            self.found.add(S024, expr.span, f"`{expr.kind}` says nothing of {names}", "say it after a colon")
         if expr.kind in ("forall", "exists"):
             if expr.body is not None:
                 self.condition(expr.body, inner, f"what `{expr.kind}` says")

@@ -208,6 +208,7 @@ S020 = Code("S020")
 S021 = Code("S021")
 S022 = Code("S022")
 S023 = Code("S023")
+S024 = Code("S024")
 
 SORTS: tuple[Row, ...] = (
     Row("S001", "wrong number of arguments", "What is called, and how many arguments it takes, is fixed by its declaration.", "package A\nobligation type T {}\nobligations { a: T }\ninvariant x: status() == open"),
@@ -233,6 +234,7 @@ SORTS: tuple[Row, ...] = (
     Row("S021", "not a family", "Square brackets choose a member of a family of obligations; inputs and certificates take parentheses.", "package A\nobligation type T {}\nobligations { a: T }\ninvariant x: status(a[1]) == open"),
     Row("S022", "contributes nothing to obligations", "Only a relation between obligations contributes.", "package A\nagents { ana {} }\nrelation knows(Agent, Agent) contributes support"),
     Row("S023", "not the key of a table", "Rows and columns of a table are agents, obligations or the values of one enumeration.", "package A\nenum S { a }\ndefine f(n: 1..2) = table { a  x: 1 } at (n, a)"),
+    Row("S024", "what a quantifier says", "`forall`, `sum`, `max` and `min` say something of each value, after a colon; `count` counts the values, or those of its `where`.", "package A\ninvariant x: count(n in 1..3: n > 1) == 2"),
 )
 
 

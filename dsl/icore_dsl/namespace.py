@@ -8,7 +8,7 @@ from fractions import Fraction
 from icore_dsl.constants import evaluate
 from icore_dsl.mistakes import D002, D023, R021, R022, S003, S009, S010, S011
 from icore_dsl.resolve import INTERFACES, Names, Signature, Symbol
-from icore_dsl.sorts import AGENT, BOOL, ERROR, INT, TEXT, ItemSort, Kind, Maybe, Number, Plain, SetSort, Whole, named
+from icore_dsl.sorts import AGENT, BOOL, ERROR, INT, TEXT, ItemSort, Kind, Maybe, Number, Plain, SetSort, Whole, named, shown
 from icore_dsl.syntax import (
     AgentsDecl,
     CertificateDecl,
@@ -233,7 +233,7 @@ def _second(names: Names, decl: Decl) -> None:
         case UpdateDecl(params=params):
             names.params(decl, params)
             for param in params:
-                finite(names, names.sort(param.sort), param.sort, f"the parameter `{param.name}`")
+                _bound(names, param)
         case _:
             pass
 
@@ -245,7 +245,7 @@ def _sorts(names: Names, params: tuple[Param, ...]) -> tuple[tuple[str, ItemSort
 def _called(names: Names, decl: SlotDecl | CertificateDecl, name: str, params: tuple[Param, ...], result: ItemSort) -> None:
     names.params(decl, params)
     for param in params:
-        finite(names, names.sort(param.sort), param.sort, f"the parameter `{param.name}`")
+        _bound(names, param)
     symbol = names.symbols.get(name)
     if symbol is not None and symbol.decl is decl:
         symbol.signatures.append(Signature(_sorts(names, params), result, decl))
@@ -281,6 +281,15 @@ def _fields(names: Names, owner: tuple[str, str], fields: tuple[FieldDecl, ...])
                 )
         elif field.kind not in ("static", "attribute"):
             finite(names, sort, field.sort, what)
+
+
+def _bound(names: Names, param: Param) -> None:
+    """A parameter that is bound to each value of its sort in turn."""
+    sort, what = names.sort(param.sort), f"the parameter `{param.name}`"
+    if isinstance(sort, SetSort):
+        names.found.add(S010, param.sort.span, f"{what} is one value at a time, not {shown(sort)}", "the state may hold a set, in a field")
+    else:
+        finite(names, sort, param.sort, what)
 
 
 def finite(names: Names, sort: ItemSort, written: Sort, what: str) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from icore_dsl import syntax as s
-from icore_dsl.mistakes import G008
+from icore_dsl.mistakes import G005, G008
 from icore_kernel.ground.evaluate import Evaluator
 from icore_kernel.ground.evidence import Evidence
 from icore_kernel.ground.possible import loops
 from icore_kernel.ground.scope import Env
 from icore_kernel.ground.slots import Key, Slots
-from icore_kernel.ground.universe import Universe
+from icore_kernel.ground.universe import Universe, instance_name
 from icore_kernel.ground.values import Element, GroundingError
 from icore_kernel.ground.variations import Item
 
@@ -38,8 +38,8 @@ class Targets:
             case s.Name() if expr.id in self.u.clocks:
                 return ("clock", expr.id)
             case s.Attr():
-                element = self.ev.static(expr.target, env)
-                if isinstance(element, Element) and element.sort in OWNER:
+                element = self.element(expr.target, env)
+                if element.sort in OWNER:
                     return (OWNER[element.sort], element, expr.name)
             case s.Call():
                 args = tuple(self.ev.static(a, env) for a in expr.args)
@@ -52,10 +52,14 @@ class Targets:
         raise GroundingError(G008, "this cannot be set", expr.span)
 
     def element(self, expr: s.Expr, env: Env) -> Element:
+        """GroundingError where there is no such member: what is written is there whatever the state."""
         value = self.ev.static(expr, env)
-        if not isinstance(value, Element):
-            raise GroundingError(G008, "not a declared element", expr.span)
-        return value
+        if isinstance(value, Element):
+            return value
+        if value is None and isinstance(expr, s.Call):
+            named = instance_name(expr.name, [self.ev.static(a, env) for a in expr.args])
+            raise GroundingError(G005, f"no member {named}", expr.span)
+        raise GroundingError(G008, "not a declared element", expr.span)
 
     def pair(self, expr: s.Expr, env: Env) -> Key:
         if not isinstance(expr, s.Call):
