@@ -179,20 +179,27 @@ def test_a_search_of_z3_ends_at_sigterm_too() -> None:
 
 
 class _Twice(JsonlStore):
-    """Ctrl-C as the first entry is written, and again as the end is."""
+    """Ctrl-C as the first entry has been written, and again before or after the end is."""
 
+    before = False
     times = 0
 
     def append(self, kind: str, body: Any) -> Entry:
+        ends = kind == "end" and self.times == 1
+        if ends and self.before:
+            self.times += 1
+            raise KeyboardInterrupt
         entry = super().append(kind, body)
-        if self.times < 2 and (kind == "end" or self.times == 0):
+        if ends or self.times == 0:
             self.times += 1
             raise KeyboardInterrupt
         return entry
 
 
-def test_an_interruption_of_the_end_leaves_a_sealed_record_with_one_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [True, False])
+def test_an_interruption_of_the_end_leaves_a_sealed_record_with_one_end(before: bool, tmp_path: Path) -> None:
     with _Twice(tmp_path / "run.jsonl") as store, pytest.raises(KeyboardInterrupt):
+        store.before = before
         run_on(store, desk(tmp_path), lambda _: Scripted({}))
     assert [e.kind for e in read_entries(tmp_path / "run.jsonl")] == ["open", "end", "seal"]
     assert _ended(tmp_path / "run.jsonl") == ("interrupted", 0)
