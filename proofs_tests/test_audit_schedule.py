@@ -14,7 +14,7 @@ from run_lab import Dicts
 from test_replay import entries_of
 
 from icore_kernel import api
-from icore_kernel.audit.host import Candidate, Choice, Proposal, Schedule, View
+from icore_kernel.audit.host import Candidate, Choice, Proposal, Schedule, Step, View
 from icore_kernel.audit.replay import check
 from icore_kernel.cli import run
 from icore_kernel.record.store import read_entries
@@ -162,3 +162,40 @@ def test_a_script_goes_on_after_a_line_of_somebody_who_is_no_agent(tmp_path: Pat
     ]
     assert "  1 commit, 0 refusals, 1 wrong schedule, 0 interventions" in said
     assert verify(record).exit_status == 0
+
+
+# ---- answers that are none --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Answers(Scripted):
+    """Answers with whatever it was given."""
+
+    answer: Any = None
+
+    def step(self, agent: str, view: View) -> Any:
+        return self.answer
+
+
+def test_an_answer_of_no_kind_is_told_to_whoever_wrote_the_host(tmp_path: Path) -> None:
+    """What was recorded stays, and is sealed."""
+    for answer, what in ((None, "nothing"), (("assign(ana, left)",), "a tuple")):
+        record = tmp_path / f"{what[-5:]}.jsonl"
+        with pytest.raises(TypeError, match=rf"^the host 'desk' answers {what} to step\(\), where a Proposal is expected$"):
+            api.run_host(quiet(tmp_path), Answers({}, answer=answer), record)
+        assert verify(record).exit_status == 0
+    with pytest.raises(TypeError, match=r"answers a str to schedule\(\), where a Choice is expected"):
+        ran(quiet(tmp_path), Misdirected({}, wrong={0: lambda choice: "ana"}))
+
+
+def test_a_name_or_a_problem_that_no_record_holds_is_refused_like_any_other(tmp_path: Path) -> None:
+    """Of a million characters, and with half of a surrogate pair: the run goes on, and the record stays small."""
+    for proposal, said in (
+        (Proposal((Step("finish(\ud800" + "x" * 10**6),)), "finish(?" + "x" * 992 + " is no occurrence of a declared update"),
+        (Proposal((), {}, "no \ud800" + "x" * 10**6), "no ?" + "x" * 996),
+    ):
+        found = ran(quiet(tmp_path), Answers({}, answer=proposal), budget=2, patience=9)
+        entries = list(found.store.entries())
+        assert [e.kind for e in entries] == ["open", "refusal", "refusal", "end"]
+        assert [v["text"] for v in entries[1].body["violations"]] == [said]
+        assert check(entries) == []

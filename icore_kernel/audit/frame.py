@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from icore_kernel.audit.auditor import Audit
 from icore_kernel.audit.diagnosis import Diagnostics
-from icore_kernel.audit.host import Candidate, Choice, Diagnosis, Proposal, View
+from icore_kernel.audit.host import Candidate, Choice, Diagnosis, Json, Proposal, View
 from icore_kernel.audit.judge import Violation
 from icore_kernel.audit.label import Labelled
 from icore_kernel.audit.tables import Settings
@@ -107,3 +107,29 @@ class Frame:
     """X_f"""
     recovery: Audit = UNAUDITED
     """E_f"""
+
+
+def diagnosis_json(frame: Frame, diagnosis: Diagnosis) -> dict[str, Json]:
+    """Lines 27 to 29, for the record: what information was supplied, and to whom."""
+    q = frame.q
+    components: list[Json] = [
+        {
+            "component": f.component, "status": f.status, "assignee": f.assignee, "missing": list(f.missing),
+            "alternatives": [[agent, str(gain)] for agent, gain in f.alternatives],
+        }
+        for f in diagnosis.findings
+    ]  # fmt: skip
+    return {
+        "t": frame.t,
+        "line": 27,
+        "kind": diagnosis.kind,
+        "triggers": list(diagnosis.triggers),
+        "soundness": None if q is None else str(q.soundness),
+        "stability": None if q is None else str(q.stability),
+        "quality": None if q is None else str(q.quality),
+        "h": frame.h,
+        "flag": diagnosis.flag,
+        "components": components,
+        "matched": {name: str(weight) for name, weight in frame.matched.items()},
+        "responsible": frame.responsible,
+    }

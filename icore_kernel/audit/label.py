@@ -23,8 +23,8 @@ NOBODY = "nobody"
 STAFFING = frozenset({"assign", "reassign", "unassign"})
 """Operations that an agent with authority over assignments may propose for others (section 5)."""
 
-LONGEST_NAME = 80
-"""Characters of a name from outside that are kept."""
+LONGEST_NAME, LONGEST_UPDATE = 80, 1_000
+"""Characters that are kept of a name from outside that is none: of an agent, of an update."""
 
 HIDDEN = frozenset({"under", "captured", "then"})
 """Kinds of fields that nobody outside sees: which evidence an assertion rests on, what was captured, the context of an assignment."""
@@ -93,9 +93,10 @@ class Labeller:
         number = self.number(step.update)
         if number is None:
             known = [u.name for u in self.system.updates]
-            close = get_close_matches(step.update, known, n=3)
-            said = f"{step.update} is no occurrence of a declared update" + (f"; nearest: {', '.join(close)}" if close else "")
-            return Labelled(step, None, step.update, state, None, (Violation("definition 12", step.update, said),))
+            name = recordable(step.update, LONGEST_UPDATE)
+            close = get_close_matches(name, known, n=3)
+            said = f"{name} is no occurrence of a declared update" + (f"; nearest: {', '.join(close)}" if close else "")
+            return Labelled(Step(name), None, name, state, None, (Violation("definition 12", name, said),))
         return self._labelled(state, agent, step, number, staffing)
 
     def _labelled(self, state: State, agent: str, step: Step, number: int, staffing: bool = False) -> Labelled:

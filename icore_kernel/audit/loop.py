@@ -50,12 +50,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from icore_kernel.audit.auditor import Audit, Auditor, Disagreement
 from icore_kernel.audit.diagnosis import ASSIGNMENT, FLAG, NOTHING_ENABLED, PATIENCE, QUALITY, REASSIGN, Diagnostician
-from icore_kernel.audit.frame import Frame, Outcome, Parameters
-from icore_kernel.audit.host import Diagnosis, GivenUp, Host, Json, Proposal, Step
+from icore_kernel.audit.frame import Frame, Outcome, Parameters, diagnosis_json
+from icore_kernel.audit.host import Choice, GivenUp, Host, Json, Proposal, Step
 from icore_kernel.audit.judge import Violation
 from icore_kernel.audit.label import recordable
 from icore_kernel.audit.recovery import progressed, recovery_violations
@@ -67,7 +67,7 @@ from icore_kernel.system import Kind
 NOT_ASKED = Proposal(problem="nobody was asked")
 BUDGET_REPORT = "terminal(budget)"
 LONGEST_REASON = 1_000
-"""Characters of what a host says as it gives up, that are kept."""
+"""Characters that are kept of why a host gives up, or has no answer."""
 
 F = TypeVar("F", bound=Callable[..., object])
 LINES: dict[int, str] = {}
@@ -208,7 +208,7 @@ class Loop:
     @line(10)
     def schedule(self) -> None:
         f = self.frame
-        f.choice = self.host.schedule(f.t, f.u, self.views.schedule(f.x, f.attempts, f.u))
+        f.choice = self._as(Choice, self.host.schedule(f.t, f.u, self.views.schedule(f.x, f.attempts, f.u)), "schedule", or_none=True)
         f.unscheduled = unscheduled(f.choice, self.auditor.tables, (*f.u, *f.attempts))
 
     @line(11)
@@ -219,7 +219,7 @@ class Loop:
     @line(12)
     def agent_step(self) -> None:
         f = self.frame
-        f.proposal = NOT_ASKED if f.view is None else self.host.step(f.view.agent, f.view)
+        f.proposal = NOT_ASKED if f.view is None else self._as(Proposal, self.host.step(f.view.agent, f.view), "step")
 
     @line(13)
     def label_update(self) -> None:
@@ -301,7 +301,7 @@ class Loop:
     @line(30)
     def agent_revise(self) -> None:
         f = self.frame
-        f.revision = NOT_ASKED if f.feedback is None else self.host.revise(f.responsible, f.feedback)
+        f.revision = NOT_ASKED if f.feedback is None else self._as(Proposal, self.host.revise(f.responsible, f.feedback), "revise")
 
     @line(31)
     def label_intervention(self) -> None:
@@ -388,6 +388,13 @@ class Loop:
         }
         return tuple(name for name, holds in held.items() if holds)
 
+    def _as(self, kind: type[object], answer: object, method: str, or_none: bool = False) -> Any:
+        """What a host answers. TypeError where it is of no kind that the protocol knows, as where a method returns nothing."""
+        if isinstance(answer, kind) or (or_none and answer is None):
+            return answer
+        what = "nothing" if answer is None else f"a {type(answer).__name__}"
+        raise TypeError(f"the host {self.host.name!r} answers {what} to {method}(), where a {kind.__name__} is expected")
+
     def _proposer(self) -> str:
         choice = self.frame.choice
         return "" if choice is None else recordable(choice.agent)
@@ -396,7 +403,7 @@ class Loop:
     def _answered(proposal: Proposal, audit: Audit, most: int | None) -> Audit:
         """An answer that cannot be used is a violation of its own; so are more steps than were asked for."""
         if proposal.problem:
-            return Audit((), (Violation("answer", "", proposal.problem),))
+            return Audit((), (Violation("answer", "", recordable(proposal.problem, LONGEST_REASON)),))
         if most is not None and len(proposal.steps) > most:
             return Audit(audit.steps, (Violation("answer", "", f"{len(proposal.steps)} steps proposed, one is asked for"),), audit.core)
         return audit
@@ -427,29 +434,3 @@ def _named(proposal: Proposal) -> str:
 
 def _why(audit: Audit) -> str:
     return audit.violations[0].said if audit.violations else "for no reason"
-
-
-def diagnosis_json(frame: Frame, diagnosis: Diagnosis) -> dict[str, Json]:
-    """Lines 27 to 29, for the record: what information was supplied, and to whom."""
-    q = frame.q
-    components: list[Json] = [
-        {
-            "component": f.component, "status": f.status, "assignee": f.assignee, "missing": list(f.missing),
-            "alternatives": [[agent, str(gain)] for agent, gain in f.alternatives],
-        }
-        for f in diagnosis.findings
-    ]  # fmt: skip
-    return {
-        "t": frame.t,
-        "line": 27,
-        "kind": diagnosis.kind,
-        "triggers": list(diagnosis.triggers),
-        "soundness": None if q is None else str(q.soundness),
-        "stability": None if q is None else str(q.stability),
-        "quality": None if q is None else str(q.quality),
-        "h": frame.h,
-        "flag": diagnosis.flag,
-        "components": components,
-        "matched": {name: str(weight) for name, weight in frame.matched.items()},
-        "responsible": frame.responsible,
-    }

@@ -16,11 +16,11 @@ from typing import Any, assert_never
 from icore_kernel.audit.auditor import FORMAT, Audit, Auditor, Disagreement
 from icore_kernel.audit.declared import declared
 from icore_kernel.audit.diagnosis import ASSIGNMENT, FLAG, NOTHING_ENABLED, PATIENCE, QUALITY, REASSIGN, Diagnostician, Diagnostics
-from icore_kernel.audit.frame import Frame, Outcome
+from icore_kernel.audit.frame import Frame, Outcome, diagnosis_json
 from icore_kernel.audit.host import CodeOrName, Diagnosis, Step
 from icore_kernel.audit.judge import Judge
 from icore_kernel.audit.label import Labelled, actors
-from icore_kernel.audit.loop import BUDGET_REPORT, diagnosis_json
+from icore_kernel.audit.loop import BUDGET_REPORT
 from icore_kernel.audit.recovery import progressed, recovery_violations
 from icore_kernel.audit.schedule import CLAUSE
 from icore_kernel.explore.model import State
