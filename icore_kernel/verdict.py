@@ -197,6 +197,8 @@ class Report:
     mode: str = "audited"
     first: str = ""
     """Which violation to look at first, where others come from it: for a person."""
+    behind: tuple[str, ...] = ()
+    """The results that come from it: a person is shown their lines, and their runs where they are asked for by name."""
 
     @property
     def verdict(self) -> Verdict:

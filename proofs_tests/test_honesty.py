@@ -167,7 +167,8 @@ def test_what_fails_through_an_illegal_step_is_told_to_wait_for_legality(command
     """The environment's illegal step happens: feasibility, soundness and a dead end are beyond it. What fails before it is not."""
     broken = CHECKOUT / "examples" / "incident_response_broken.icore"
     _, out, _ = command("check", broken)
-    assert out.splitlines()[-3] == "fix legality first: the others pass through its illegal step, new_telemetry"
+    through = "fix legality first: the others pass through its illegal step, new_telemetry"
+    assert out.splitlines()[-3] == f"{through}; their runs are shown by `--only NAME`"
     assert "fix legality" not in command("check", broken, "--only", "legality")[1]
     path = tmp_path / "more.icore"
     path.write_text(f"{broken.read_text(encoding='utf-8')}\ninvariant never_closed: status(cause) != closed\n", encoding="utf-8")
@@ -177,6 +178,24 @@ def test_what_fails_through_an_illegal_step_is_told_to_wait_for_legality(command
     refused = CHECKOUT / "examples" / "code_change_broken.icore"  # an illegal step of an agent does not happen: nothing is beyond it
     out = command("check", refused)[1]
     assert "violated: legality" in out and "violated: dead ends" in out and "fix legality" not in out
+
+
+def test_what_fails_through_an_illegal_step_is_a_line_until_it_is_asked_for(command: Command, tmp_path: Path) -> None:
+    """Verdicts, exit status and JSON keep everything; a person sees the runs of legality and of what fails without its illegal step."""
+    path = tmp_path / "more.icore"
+    broken = CHECKOUT / "examples" / "incident_response_broken.icore"
+    path.write_text(f"{broken.read_text(encoding='utf-8')}\ninvariant never_closed: status(cause) != closed\n", encoding="utf-8")
+    status, out, _ = command("check", path)
+    assert status == 1
+    _, said, _ = command("check", "--format", "json", path)
+    violated = [result["name"] for result in json.loads(said)["results"] if result["verdict"] == "violated"]
+    assert {"legality", "never_closed", "feasibility", "soundness"} < set(violated)
+    for name in violated:
+        assert re.search(rf"^  {re.escape(name)} +violated ", out, re.MULTILINE)
+        assert (f"violated: {name} ·" in out) == (name in {"legality", "never_closed"})
+    assert all(result["run"] for result in json.loads(said)["results"] if result["name"] in violated)
+    asked = command("check", path, "--only", "soundness")[1]
+    assert "violated: soundness ·" in asked and "new_telemetry by environment" in asked
 
 
 REOPENED = """update reopen(w: Task) operation reopen by bo {

@@ -76,6 +76,7 @@ def check(
     if only:
         notes = tuple(note for note in notes if note.subject in only or note.kind == "no_start")
     told = (*(_expected(r, system) for r in chosen), *(() if only or mode != Audited() else _unmet(results, system)))
+    first_of_all, behind = legality_first(system, told, bool(only)) if mode == Audited() else ("", ())
     return Report(
         file=str(loaded.path),
         package=system.name,
@@ -87,7 +88,8 @@ def check(
         counts=dict(system.counts),
         seconds=perf_counter() - started,
         mode=_mode_text(unaudited),
-        first=legality_first(system, told) if mode == Audited() else "",
+        first=first_of_all,
+        behind=behind,
     )
 
 

@@ -34,8 +34,8 @@ def part_of(verdict: Verdict) -> Part:
 
 
 def report_lines(report: Report, strict: bool = False, sought: bool = True, every_pair: bool = False) -> Iterator[Line]:
-    """All lines of one report. `strict` changes only what is said of findings; `sought`: whether findings were looked for at all;
-    `every_pair`: of the update pairs that settle apart, all or the first few."""
+    """All lines of one report; of results that come from another violation, those in the table. `strict` changes only what is said of
+    findings; `sought`: whether findings were looked for at all; `every_pair`: of the pairs that settle apart, all or the first few."""
     yield line(Piece(f"{report.package} {report.version}".rstrip(), Part.STRONG), "".join(f" · {words}" for words in _headline(report)))
     yield line()
     names = [*(result.name for result in report.results), "state space"]
@@ -51,7 +51,7 @@ def report_lines(report: Report, strict: bool = False, sought: bool = True, ever
         yield from _vacuity(report, width)
     printed: list[tuple[Run, str]] = []
     for result in report.results:
-        if result.verdict is Verdict.VIOLATED:
+        if result.verdict is Verdict.VIOLATED and result.name not in report.behind:
             yield line()
             yield from violated_lines(result, next((name for run, name in printed if run == result.run), ""), every_pair)
             if result.run is not None:
