@@ -154,6 +154,15 @@ update up by environment { when x.at < 9 set x.at := x.at + 1 }
         ("invariant i: forall v in T: forall w in T: status(v) == status(w) or x.at < 9", "4 x 4 = 16 instances"),
         ("invariant i: forall a in 1..5: forall b in 1..a: a * b + 1 > x.at or x.at < 9", "5 x 3 = 15 instances"),
         ("update u by environment { for a in 1..3 { for b in 1..5 where a == b { set x.at := a } } }", "3 x 5 = 15 instances"),
+        # The parameters of an update count as what is around it: it is grounded for each of their values.
+        ("update u(i: 1..3) by environment { when exists b in 1..4: b + i > x.at set x.at := i }", None),
+        ("update u(i: 1..3, j: 1..2) by environment { when exists b in 1..3: b + i > x.at set x.at := j }", "3 x 2 x 3 = 18 instances"),
+        ("update u(i: 1..3) by environment { set x.at := count(b in 1..2, c in 1..3 where b + c > x.at) }", "3 x 2 x 3 = 18 instances"),
+        ("update u(i: 1..3) by environment { for b in 1..5 { set x.at := 1 } }", "3 x 5 = 15 instances"),
+        ("update u(i: 1..3) by environment { for b in 1..5 where b == i { set x.at := b } }", "3 x 5 = 15 instances"),
+        ("update u(m: T) by environment { when forall b in T: status(b) == status(m) set x.at := 1 }", "4 x 4 = 16 instances"),
+        ("update u(i: 1..3) by environment { set x.at := 1 fault f { requires exists b in 1..5: b > x.at } }", "3 x 5 = 15 instances"),
+        ("define f(a: 1..3) = exists b in 1..4: a + b > x.at\nupdate u(i: 1..3, j: 1..4) by environment { when f(i) set x.at := j }", None),
         # What a definition has inside counts as often as it is evaluated: once with each argument.
         ("define f(a: 1..3) = exists b in 1..5: a + b > x.at\ninvariant i: forall a in 1..3: f(a)", "3 x 5 = 15 instances"),
         ("define f = exists b in 1..12: b > x.at\ninvariant i: forall a in 1..12: f or a > x.at", None),
@@ -185,6 +194,10 @@ def test_what_a_relation_leaves_is_counted_and_no_more(tmp_path: Path, monkeypat
     assert load(tmp_path, BASE + text).system.properties[0].name == "i"
     with pytest.raises(NotGrounded, match="4 x 4 = 16 instances"):
         load(tmp_path, BASE + text.replace("where next(a, b)", "where a != b"))
+    text = "update u(a: T) by environment { when exists b in T where next(a, b): status(b) == open set x.at := 1 }"
+    assert load(tmp_path, BASE + text).system.counts["occurrences"] == 1 + 3  # the last of the four has none after it
+    with pytest.raises(NotGrounded, match="4 x 4 = 16 instances"):
+        load(tmp_path, BASE + text.replace("where next(a, b)", "where a != b"))
 
 
 def test_the_limit_is_that_of_all_pairs_of_obligations() -> None:
@@ -212,6 +225,14 @@ def test_grounding_ends_where_its_time_is_over(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(OutOfTime):
         load(tmp_path, WIDE, seconds=100)
     assert looks[-1] == 100
+
+
+def test_what_is_nested_too_far_is_refused_before_the_time_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same clock: the 480,000 instances would take far more looks at it than a hundred."""
+    monkeypatch.setattr(limits, "monotonic", map(float, count()).__next__)
+    monkeypatch.setattr(quantifiers, "MOST_INSTANCES", 479_999)
+    with pytest.raises(NotGrounded, match="40 x 40 x 300 = 480,000 instances"):
+        load(tmp_path, WIDE, seconds=100)
 
 
 def test_what_is_asked_later_has_all_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

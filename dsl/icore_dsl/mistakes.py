@@ -324,7 +324,7 @@ G010 = Code("G010")
 
 GROUNDING: tuple[Row, ...] = (
     Row("G001", "too large", "Obligations, occurrences of updates, members of a family, values of a range and fields have limits, which are computed before anything of that size is made.", "package A\ninput x { at: 0..1000000 = 0 }"),
-    Row("G002", "nested too far", "What stands inside quantifiers and `for`s is expanded for every combination of what they range over. Range over less, or say by a relation which combinations count.", "package A\ninput x { at: 0..1 = 0 }\ninvariant i: forall a in 1..3000: forall b in 1..3000: a != b or x.at == 0"),
+    Row("G002", "nested too far", "What stands inside quantifiers and `for`s is expanded for every combination of what they, and the parameters of the update around them, range over. Range over less, or say by a relation which combinations count.", "package A\ninput x { at: 0..1 = 0 }\ninvariant i: forall a in 1..3000: forall b in 1..3000: a != b or x.at == 0"),
     Row("G003", "not known beforehand", "Which sets, ranges, facts and targets there are does not depend on the state.", "package A\ninput d { n: 1..2 }\ninput e(i: 1..2) { v: bool }\nupdate u by environment { set e(d.n).v := true, d.n := 2 }"),
     Row("G004", "too many values", "What chooses an element, or is remembered, has at most 4,096 possible values.", "package A\ninput x { at: 0..9999 = 0 }\nupdate u by environment { set x.at := 1 }\ninvariant i: {x.at} == {3}"),
     Row("G005", "no such member here", "The family has no member with the index that comes out here.", "package A\nobligation type T {}\nobligations { a[1..2]: T }\ndefine s(n: 1..3) = status(a[n])\ninvariant x: s(3) == open"),

@@ -16,7 +16,7 @@ from icore_kernel.ground.evidence import Evidence
 from icore_kernel.ground.footprint import footprint
 from icore_kernel.ground.limits import MOST_OCCURRENCES, TooLarge
 from icore_kernel.ground.primitives import Primitives, UpdateFacts
-from icore_kernel.ground.scope import Env
+from icore_kernel.ground.scope import Env, Scope
 from icore_kernel.ground.slots import Free, Key, Slots
 from icore_kernel.ground.targets import Targets, report_kind
 from icore_kernel.ground.universe import Universe, instance_name
@@ -39,9 +39,10 @@ def bindings(universe: Universe, evaluator: Evaluator) -> Iterator[tuple[Variati
         total += len(ways) * prod(map(len, domains))
         if total > MOST_OCCURRENCES:
             raise TooLarge(f"with {decl.name}, {total:,} occurrences of updates: at most {MOST_OCCURRENCES:,} can be grounded", decl.span)
+        sizes = tuple(map(len, domains))
         for variation in ways:
             for args in product(*domains):
-                yield variation, dict(zip((p.name for p in decl.params), args, strict=True))
+                yield variation, Scope.of(dict(zip((p.name for p in decl.params), args, strict=True)), sizes)
 
 
 def touched(universe: Universe, evaluator: Evaluator, slots: Slots, evidence: Evidence) -> set[Key]:

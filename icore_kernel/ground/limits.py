@@ -14,7 +14,8 @@ MOST_OCCURRENCES = 200_000
 MOST_MEMBERS = 200_000
 MOST_NUMBERS = 1_000_000
 MOST_INSTANCES = 4_000_000
-"""Instances of what stands inside quantifiers and `for`s that are nested in one another: the pairs of the most obligations."""
+"""Instances of what stands inside quantifiers and `for`s that are nested in one another, or in an update with parameters: the pairs of
+the most obligations."""
 
 EACH = 64
 """So many pieces of work between two looks at the clock."""
@@ -52,7 +53,7 @@ class TooLarge(GroundingError):
 
 
 class TooNested(GroundingError):
-    """More instances of what is nested in quantifiers than MOST_INSTANCES; `sizes` are those of their domains, outermost first."""
+    """More instances of what is nested than MOST_INSTANCES; `sizes` are those of what parameters and quantifiers range over, in order."""
 
     def __init__(self, sizes: tuple[int, ...], place: Span) -> None:
         product = f"{' x '.join(f'{size:,}' for size in sizes)} = {prod(sizes):,}"

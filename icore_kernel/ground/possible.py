@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from icore_dsl import syntax as s
 from icore_dsl.mistakes import G003
+from icore_kernel.ground import quantifiers
 from icore_kernel.ground.build import domain_of
 from icore_kernel.ground.evaluate import Evaluator
-from icore_kernel.ground.limits import TooLarge
-from icore_kernel.ground.quantifiers import domain
-from icore_kernel.ground.scope import Env
+from icore_kernel.ground.limits import TooLarge, TooNested
+from icore_kernel.ground.scope import Env, Scope, around
 from icore_kernel.ground.universe import Universe
 from icore_kernel.ground.values import Element, GroundingError, Value
 
@@ -18,23 +18,27 @@ Loop = tuple[Env, tuple[s.Expr, ...]]
 """A binding, and what must hold for it to count: membership in the sets that depend on the state."""
 
 
-def loops(universe: Universe, evaluator: Evaluator, binders: tuple[s.Binder, ...], env: Env) -> Iterator[Loop]:
-    """Every binding that may count. Raises GroundingError where nothing bounds the members of a set."""
+def loops(universe: Universe, evaluator: Evaluator, binders: tuple[s.Binder, ...], env: Env, whole: bool = False) -> Iterator[Loop]:
+    """Every binding that may count. Raises GroundingError where nothing bounds the members of a set.
+
+    `whole`: no condition leaves a part of the bindings out later, so that TooNested is raised where they are too many.
+    """
     if not binders:
         yield env, ()
         return
     first, rest = binders[0], binders[1:]
     try:
-        values: list[Value] = [value for value, _ in domain(evaluator, first, None, env, False)]
+        values: list[Value] = [value for value, _ in quantifiers.domain(evaluator, first, None, env, False)]
         inside: tuple[s.Expr, ...] = ()
-    except TooLarge:
+    except (TooLarge, TooNested):
         raise
     except GroundingError:
         values = members(universe, evaluator, first.domain, env)
         inside = (s.Binary("in", s.Name(first.name, first.span), first.domain, first.span),)
+    sizes = quantifiers.within(env, len(values), first.span) if whole else around(env)
     for value in values:
         evaluator.deadline.check()
-        for inner, conditions in loops(universe, evaluator, rest, {**env, first.name: value}):
+        for inner, conditions in loops(universe, evaluator, rest, Scope.of({**env, first.name: value}, sizes), whole):
             yield inner, (*inside, *conditions)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from icore_dsl import syntax as s
 from icore_dsl.mistakes import G008
 from icore_kernel.ground.limits import MOST_INSTANCES, TooNested
-from icore_kernel.ground.scope import Env, Scope, around
+from icore_kernel.ground.scope import Env, Scope, Sizes, around
 from icore_kernel.ground.values import Element, GroundingError, SetValue, Value
 from icore_kernel.terms.node import Term
 
@@ -79,11 +79,8 @@ def bindings(ev: Evaluator, binders: tuple[s.Binder, ...], where: s.Expr | None,
         return
     first, rest = binders[0], binders[1:]
     values = domain(ev, first, where, env, theory)
-    sizes = around(env)
-    if not theory:  # the theory's own quantifiers are narrow, or as wide as what is declared
-        sizes = (*sizes, len(values))
-        if prod(sizes) > MOST_INSTANCES:
-            raise TooNested(sizes, first.span)
+    # The theory's own quantifiers are narrow, or as wide as what is declared.
+    sizes = around(env) if theory else within(env, len(values), first.span)
     for value, inside in values:
         ev.deadline.check()
         inner = Scope.of(env, sizes)
@@ -92,6 +89,14 @@ def bindings(ev: Evaluator, binders: tuple[s.Binder, ...], where: s.Expr | None,
             both = bank.and_(inside, condition)
             if not both.is_false:
                 yield final, both
+
+
+def within(env: Env, size: int, place: s.Span) -> Sizes:
+    """What is around what stands inside one more quantifier. Raises TooNested, with the place, where that is too much."""
+    sizes = (*around(env), size)
+    if prod(sizes) > MOST_INSTANCES:
+        raise TooNested(sizes, place)
+    return sizes
 
 
 def domain(ev: Evaluator, binder: s.Binder, where: s.Expr | None, env: Env, theory: bool) -> list[tuple[Value, Term]]:

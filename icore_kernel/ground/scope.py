@@ -12,11 +12,12 @@ from icore_kernel.ground.values import Value, is_static
 Env = Mapping[str, Value]
 
 Sizes = tuple[int, ...]
-"""Of the domains of the quantifiers that are around, outermost first: their product is how often what stands there is expanded."""
+"""Of the domains of an update's parameters and of the quantifiers that are around, outermost first: their product is how often what
+stands there is expanded."""
 
 
 class Scope(dict[str, Value]):
-    """An `Env` inside quantifiers."""
+    """An `Env` inside quantifiers, or of an occurrence."""
 
     __slots__ = ("sizes",)
     sizes: Sizes

@@ -28,8 +28,8 @@ class Targets:
     def loops(self, item: Item, env: Env) -> Iterator[Env]:
         """Bindings of an item's loops, conditions aside."""
         envs: list[Env] = [env]
-        for binders, _ in item.loops:
-            envs = [inner for e in envs for inner, _ in loops(self.u, self.ev, binders, e)]
+        for binders, where in item.loops:
+            envs = [inner for e in envs for inner, _ in loops(self.u, self.ev, binders, e, whole=where is None)]
         yield from envs
 
     def target(self, expr: s.Expr, env: Env) -> Key:
