@@ -254,10 +254,11 @@ def _told(entry: Entry) -> Iterator[Line]:
             yield from _broken(b["violations"], what)
         case "diagnosis":
             names = ", ".join(c["component"] for c in b["components"])
+            what = f"{b['kind']} of {names}" if names else b["kind"]
             yield line(
                 head,
                 Piece("diagnosis  ", Part.UNSURE),
-                f"{b['kind']} of {names}: {', '.join(b['triggers'])}",
+                f"{what}: {', '.join(b['triggers'])}",
                 Piece(f"  asks {b['responsible']}", Part.DIM),
             )
         case "internal":

@@ -169,3 +169,9 @@ def test_the_scored_host_ships_the_release(capsys: pytest.CaptureFixture[str]) -
     assert run(["audit", PIPELINE, "--host", "scored"]) == 0
     said = capsys.readouterr().out
     assert "sign_off(release)" in said and "snd 1, astab 1, cq 1" in said
+
+
+def test_a_package_in_which_there_is_nothing_to_do_is_diagnosed_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "idle.icore").write_text('language 1\npackage Idle "1.0"\nagents { ana }\n', encoding="utf-8")
+    assert run(["audit", str(tmp_path / "idle.icore"), "--budget", "1"]) == 3
+    assert "     1  diagnosis  progress: no enabled productive update  asks ana\n" in capsys.readouterr().out
