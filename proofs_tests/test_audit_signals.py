@@ -37,7 +37,8 @@ SLOW_TO_SEAL = "import time\nfrom icore_kernel.audit import hosted\nhosted.seal 
 def _words(folder: Path, record: str, url: str) -> list[str]:
     """A run that waits for an answer that never comes."""
     desk(folder)
-    return ["audit", str(folder / "desk.icore"), "--host", f"http:{url}", "--model", "m", "--record", str(folder / record)]
+    target = record if "://" in record else str(folder / record)
+    return ["audit", str(folder / "desk.icore"), "--host", f"http:{url}", "--model", "m", "--record", target]
 
 
 def _asked(server: Server) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from conftest import CHECKOUT
 from record_lab import SMALL, sealed_lines
+from test_audit_signals import auditing
 
 from icore_kernel.record import postgres as postgres_module
 from icore_kernel.record.chain import check_chain
@@ -286,6 +287,16 @@ def test_rows_that_were_taken_or_changed_are_found(server: Server) -> None:
         with pytest.raises(BrokenRecord, match="line 4: 5 entries were written, 3 are there"):
             list(read_entries(url))
         assert verify(url, checks=()).exit_status == 1
+
+
+def test_a_run_that_is_terminated_is_sealed_here_too(server: Server, tmp_path: Path) -> None:
+    url = server.url("terminated")
+    with auditing(tmp_path, url) as run:
+        run.send_signal(signal.SIGTERM)
+        run.communicate()
+        assert run.returncode == 3
+    assert [(e.kind, e.body.get("outcome")) for e in read_entries(url)][-2:] == [("end", "interrupted"), ("seal", None)]
+    assert verify(url).exit_status == 0
 
 
 def test_a_record_that_is_not_there(server: Server) -> None:
