@@ -22,7 +22,7 @@ from icore_kernel.explore.judge import failing, occurs, successor
 from icore_kernel.explore.model import State
 from icore_kernel.meaning import scalar
 from icore_kernel.meaning.smt import Encoder, width_of
-from icore_kernel.prove.solver import Disagreement, variables_of
+from icore_kernel.prove.solver import INTERRUPTED, Disagreement, variables_of
 from icore_kernel.system import System, Write
 from icore_kernel.terms.node import Term
 from icore_kernel.terms.table import Variable
@@ -125,7 +125,7 @@ def _holds(conditions: Mapping[int, Term], number: int, state: State) -> bool:
 
 def _heeded(solver: Any, said: Any) -> Any:
     """What a search came to. While Z3 searches it takes Ctrl-C for itself, and ends as one that gave up: here it is handed on."""
-    if said == z3.unknown and solver.reason_unknown() == "interrupted from keyboard":
+    if said == z3.unknown and solver.reason_unknown() == INTERRUPTED:
         raise KeyboardInterrupt
     return said
 

@@ -23,6 +23,13 @@ from icore_kernel.terms.term import TermBank
 TIMEOUT_MS = 5_000
 """For one question, where nothing else is said: a solver that needs longer is `unknown`."""
 
+EASY = 250_000
+"""Z3's own measure of effort, some quarter of a second. Up to it a question needs no time limit, which would start a thread each time."""
+CANCELED, INTERRUPTED = "canceled", "interrupted from keyboard"
+"""Why Z3 gave up, in its words: at a limit or at Ctrl-C; at Ctrl-C."""
+_EASY_SECONDS = 0.25
+_NO_TIMEOUT = 2**32 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -60,6 +67,8 @@ class Solver:
         self.variables = variables_of(system, bank)
         self.core = z3.SimpleSolver()
         self.core.set("random_seed", 0)
+        self.core.set("rlimit", EASY)
+        self.core.set("ctrl_c", False)
         self._switches: dict[tuple[Term, bool, str], Any] = {}
         self._fresh = 0
         self.copy("")
@@ -103,21 +112,39 @@ class Solver:
     def solve(self, literals: Sequence[Any], suffix: str = "") -> Answer:
         """Whether the facts hold together with the literals; the state of a model is that of the copy `suffix`."""
         started = perf_counter()
-        limit = self.timeout_ms
-        if self.deadline is not None:
-            limit = min(limit, int(1000 * (self.deadline - started)))
-            if limit < 1:
-                return Answer(Result.UNKNOWN, reason="the time is up")
-        self.core.set("timeout", limit)
-        # By the C interface, which takes literals as they are: with hundreds of them the conversion took longer than the answer.
-        asked = (z3.Ast * len(literals))(*(literal.ast for literal in literals))
-        said = z3.Z3_solver_check_assumptions(self.core.ctx.ref(), self.core.solver, len(literals), asked)
+        limit = self.timeout_ms if self.deadline is None else min(self.timeout_ms, int(1000 * (self.deadline - started)))
+        if limit < 1:
+            return Answer(Result.UNKNOWN, reason="the time is up")
+        said = self._check(literals) if limit > 1000 * _EASY_SECONDS else z3.Z3_L_UNDEF
+        if said == z3.Z3_L_UNDEF:
+            said = self._check_long(literals, limit)
         seconds = perf_counter() - started
         if said == z3.Z3_L_FALSE:
             return Answer(Result.UNSAT, seconds=seconds)
         if said == z3.Z3_L_TRUE:
             return Answer(Result.SAT, self.state(self.core.model(), suffix), seconds=seconds)
         return Answer(Result.UNKNOWN, reason=self.core.reason_unknown(), seconds=seconds)
+
+    def _check(self, literals: Sequence[Any]) -> int:
+        # By the C interface, which takes literals as they are: with hundreds of them the conversion took longer than the answer.
+        asked = (z3.Ast * len(literals))(*(literal.ast for literal in literals))
+        answer: int = z3.Z3_solver_check_assumptions(self.core.ctx.ref(), self.core.solver, len(literals), asked)
+        return answer
+
+    def _check_long(self, literals: Sequence[Any], limit: int) -> int:
+        """With a limit in milliseconds instead of one of effort; Z3 then ends at Ctrl-C, which it takes for itself: it is handed on."""
+        self.core.set("rlimit", 0)
+        self.core.set("timeout", limit)
+        self.core.set("ctrl_c", True)
+        started = perf_counter()
+        said = self._check(literals)
+        early = 1000 * (perf_counter() - started) < limit
+        self.core.set("ctrl_c", False)
+        self.core.set("timeout", _NO_TIMEOUT)
+        self.core.set("rlimit", EASY)
+        if said == z3.Z3_L_UNDEF and early and self.core.reason_unknown() in (CANCELED, INTERRUPTED):
+            raise KeyboardInterrupt
+        return said
 
     def state(self, model: Any, suffix: str = "") -> State:
         """The state that a model gives to a copy of the variables; what the model leaves open has its least code."""
