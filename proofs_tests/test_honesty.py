@@ -225,7 +225,7 @@ def test_the_repair_of_too_much_evidence_is_to_take_it_back(command: Command, tm
 def test_a_fault_that_passes_sometimes_is_counted_against_its_occurrences(command: Command) -> None:
     _, out, _ = command("check", "--format", "json", CASES / "passes.icore")
     (faults,) = [r for r in json.loads(out)["results"] if r["name"] == "faults"]
-    assert faults["detail"] == "0 of 1 always refused; careless passes in 1 of 2 occurrences"
+    assert faults["detail"] == "0 of 1 always refused; careless passes 1 of 2 times"
 
 
 NESTED = (
@@ -336,3 +336,30 @@ def test_ten_thousand_definitions_that_each_use_a_later_one_are_refused_in_words
     file.write_text("\n".join(text), encoding="utf-8")
     with pytest.raises(api.UsageError, match="too deeply"):
         api.load(file)
+
+
+def test_faults_say_what_is_counted_and_what_was_never_attempted(command: Command, tmp_path: Path) -> None:
+    """Two faults and what `requires` forbids are refused; of two faults one is enabled in no state, the other in no reachable one."""
+    path = tmp_path / "never.icore"
+    base = """package Never
+input x { n: 0..3 = 0 }
+agents { ana }
+certificate ok { issuer ana premises x }
+update up by environment { when x.n < 2 set x.n := x.n + 1 }
+update sign by ana { when not active(ok) requires x.n == 1 issue ok }
+fault forge by monitor { when x.n == 1 issue ok }
+fault early by environment { when x.n == 0 set x.n := 7 }
+"""
+    path.write_text(base, encoding="utf-8")
+    _, out, _ = command("check", "--only", "faults", path)
+    assert "2 faults and 1 attempt refused " in out and "never" not in out
+    never = "fault late by monitor { when x.n == 3 issue ok }\nfault nowhere by monitor { when x.n == 0 and x.n == 1 issue ok }\n"
+    path.write_text(base + never, encoding="utf-8")
+    _, out, _ = command("check", "--only", "faults", path)
+    assert re.search(r"2 faults and 1 attempt refused \d+ times: by [^;]*; 2 faults never attempted", out)
+
+
+def test_prove_counts_faults_as_check_does(command: Command) -> None:
+    package = CHECKOUT / "examples" / "code_change.icore"
+    assert "6 faults and 1 attempt refused" in command("check", package, "--only", "faults")[1]
+    assert "6 faults refused in every state · 27 occurrences · attempts are refused by their `requires`" in command("prove", package)[1]

@@ -74,4 +74,4 @@ def test_what_a_run_was_refused_for_is_kept(command: Command) -> None:
     """Of each refusal the clause is counted: that something failed is not all that is known of it."""
     _, out, _ = command("check", "--format", "json", COMPLETE)
     (faults,) = [r for r in json.loads(out)["results"] if r["name"] == "faults"]
-    assert faults["detail"] == "1/1 refused · 1 occurrence: by definition 6(iii) evidence 1"
+    assert faults["detail"] == "1 fault refused 1 time: by definition 6(iii) evidence 1"

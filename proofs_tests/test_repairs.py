@@ -36,6 +36,16 @@ def test_the_advice_on_one_of_several_premises_is_right(tmp_path: Path) -> None:
     assert results(tmp_path, advised)["legality"].verdict is Verdict.HOLDS
 
 
+def test_where_no_premise_is_there_the_filter_leaves_nothing_observable(tmp_path: Path) -> None:
+    """What the reference says of `for … where active(…)`: a doom that does not wait for a failure breaks A.4(7)."""
+    text = EVERY.replace(
+        "where needs(p, w)\n  claims status(w) is rejected", "where needs(p, w) and active(failed(p))\n  claims status(w) is rejected"
+    )
+    hasty = text.replace("p != deploy and valid(failed(p))", "p == review")
+    assert hasty != text != EVERY
+    assert "doom breaks A.4(7)" in results(tmp_path, hasty)["legality"].detail
+
+
 def test_a_missing_premise_that_stands_alone_is_named_without_a_word_on_for(tmp_path: Path) -> None:
     hasty = """update hasty operation accept by monitor {
   when status(deploy) == ready

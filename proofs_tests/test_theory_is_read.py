@@ -106,7 +106,7 @@ def test_a_weakened_definition_lets_bad_work_pass(theory: Path, copy: Path) -> N
     assert violated(check("starter", theory)) == set()
     edit(copy, "valid", lambda text: text.replace("accepted_by_rule(c) and ", ""))
     found = check("starter", copy)  # nothing asks any more whether the draft is good
-    assert "finish.untruthful passes in 1 of 1 occurrences" in found["faults"].detail
+    assert "finish.untruthful passes 1 of 1 time" in found["faults"].detail
     assert violated(found) == {"nothing_bad_is_accepted"}
 
 

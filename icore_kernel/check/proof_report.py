@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from icore_kernel.check.answers import plural
 from icore_kernel.check.places import places
 from icore_kernel.check.reasons import reasons_of
 from icore_kernel.explore.judge import failing, successor
@@ -125,7 +126,9 @@ class Said:
         seconds = sum(r.seconds for r in self.lemma2.refusals)
         left = self.unrefused
         if not left and self.lemma2.complete:
-            detail = f"{len(faults)}/{len(faults)} refused in every state · {occurrences:,} occurrences"
+            detail = f"{plural(len(faults), 'fault')} refused in every state · {plural(occurrences, 'occurrence')}"
+            if any(u.kind is not Kind.FAULT and not u.requires.is_true for u in self.system.updates):
+                detail += " · attempts are refused by their `requires`"
             return Result("faults", Verdict.PROVED, Assurance.PROVED, detail, engine="Z3", seconds=seconds)
         names = ", ".join(dict.fromkeys(self.system.updates[n].schema for n in left))
         if self.exploration is not None and self.exploration.stopped is None:

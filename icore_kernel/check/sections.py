@@ -10,7 +10,7 @@ from icore_dsl.syntax import Span
 from icore_kernel.check.answers import engine, exhaustive, or_more, plural, sighting
 from icore_kernel.check.cheap import legality
 from icore_kernel.check.missing import reasons
-from icore_kernel.check.places import unrequired
+from icore_kernel.check.places import places, unrequired
 from icore_kernel.check.plan import CONCLUSION, FEASIBILITY, SOUNDNESS, Plan
 from icore_kernel.check.quiet import waiting, why_no_end
 from icore_kernel.check.reasons import reasons_of
@@ -102,23 +102,30 @@ class Sections:
         return tuple(reasons(self.loaded, broken, broken, state, after)[:4])
 
     def faults(self) -> Iterator[Result]:
-        """Every fault, and every attempt that `requires` forbids, and what refused it."""
+        """Every fault, and every attempt (an update tried where its `when` holds and its `requires` does not), and what refused it."""
         faults = {u.schema: u for u in self.system.updates if u.kind is Kind.FAULT}
         refused = Counter[str]()
         by_schema = Counter[str]()
         for (schema, label), count in self.found.refusals.items():
             refused[label] += count
             by_schema[schema] += count
-        attempts = {s for s in by_schema if s.endswith(".attempt")}
+        attempts = {s for s in by_schema if s.endswith(".attempt")} - set(faults)
         if not faults and not attempts:
             return
-        names = [*faults, *sorted(attempts - set(faults))]
-        always = [n for n in names if by_schema[n] and not self.found.passed.get(n)]
+        passed = {name: count for name, count in self.found.passed.items() if count}
+        always = [name for name in (*faults, *attempts) if by_schema[name] and name not in passed]
+        if passed:
+            through = [f"{name} passes {count:,} of {plural(count + by_schema[name], 'time')}" for name, count in passed.items()]
+            yield exhaustive(self.found, "faults", "; ".join([f"{len(always)} of {len(faults) + len(attempts)} always refused", *through]))
+            return
+        kinds = ((sum(name in faults for name in always), "fault"), (sum(name in attempts for name in always), "attempt"))
+        detail = " and ".join(plural(count, what) for count, what in kinds if count) or "none"
+        detail += " refused" + (f" {plural(sum(refused.values()), 'time')}" if always else "")
         said = ", ".join(f"by {label} {count:,}" for label, count in refused.most_common())
-        detail = f"{len(always)}/{len(names)} refused · {plural(sum(refused.values()), 'occurrence')}" + (f": {said}" if said else "")
-        passes = [f"{n} passes in {c:,} of {c + by_schema[n]:,} occurrences" for n, c in self.found.passed.items() if c]
-        if passes:
-            detail = "; ".join([f"{len(always)} of {len(names)} always refused", *passes])
+        schemas = places(self.loaded).schemas
+        silent = sum(name in schemas and schemas[name].fault for name in self.system.silent)
+        never = len(faults) - kinds[0][0] + silent  # an attempt is counted where it was made
+        detail += (f": {said}" if said else "") + (f"; {plural(never, 'fault')} never attempted" if never else "")
         yield exhaustive(self.found, "faults", detail)
 
     def let_through(self) -> Iterator[Result]:
