@@ -174,6 +174,67 @@ def test_a_claim_without_an_obligation_is_refused(folder: Path) -> None:
         recheck.recheck(folder)
 
 
+@pytest.mark.parametrize("k", [0, -1, 0.5, True, "1", None])
+def test_a_claim_by_no_steps_of_induction_is_refused(folder: Path, k: object) -> None:
+    """Nothing is asked of the solver for it: it would be claimed for no reason."""
+    resealed(folder, lambda manifest: manifest["claims"]["invariants"].append({"name": "four_eyes", "k": k}))
+    with pytest.raises(recheck.Refused, match="'four_eyes' is claimed by"):
+        recheck.recheck(folder)
+    with pytest.raises(CertificateError, match="'four_eyes' is claimed by"):
+        unlike(folder, api.load(PACKAGE))
+
+
+@pytest.mark.parametrize("key", ["legal", "refused"])
+def test_what_is_legal_or_refused_is_not_claimed_without_feasibility(folder: Path, key: str) -> None:
+    def forge(manifest: dict[str, Any]) -> None:
+        other = "refused" if key == "legal" else "legal"
+        manifest["claims"].update({"feasible": False, other: []})
+        manifest["scripts"] = [s for s in manifest["scripts"] if s["kind"] not in ("legality", "refusal")]
+
+    resealed(folder, forge)
+    with pytest.raises(recheck.Refused, match=f"is claimed {key}, which says nothing without feasibility"):
+        recheck.recheck(folder)
+    with pytest.raises(CertificateError, match="says nothing without feasibility"):
+        unlike(folder, api.load(PACKAGE))
+    loaded = api.load(PACKAGE)
+    names = ("push(change)",)
+    claims = Claims(False, *((names, ()) if key == "legal" else ((), names)), ())
+    with pytest.raises(CertificateError, match="together with feasibility"):
+        certify(Steps(loaded.system, loaded.bank), claims, (), {})
+
+
+@pytest.mark.parametrize("value", [1, "true", None])
+def test_feasibility_is_claimed_or_not(folder: Path, value: object) -> None:
+    resealed(folder, lambda manifest: manifest["claims"].update({"feasible": value}))
+    with pytest.raises(recheck.Refused, match="does not say whether feasibility is claimed"):
+        recheck.recheck(folder)
+
+
+def test_two_scripts_of_one_kind_are_refused(folder: Path) -> None:
+    resealed(folder, lambda manifest: manifest["scripts"].append(manifest["scripts"][-1]))
+    with pytest.raises(recheck.Refused, match="two scripts are of one kind"):
+        recheck.recheck(folder)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"schema": "icore.certificate/1", "package": "\\ud800", "files": {}}'], ids=["too deep", "half a character"]
+)
+def test_a_manifest_that_cannot_be_read_is_refused(folder: Path, icore: Icore, text: str) -> None:
+    (folder / recheck.MANIFEST).write_text(text, "utf-8")
+    with pytest.raises(recheck.Refused, match=r"manifest\.json"):
+        recheck.recheck(folder)
+    assert icore("recheck", str(folder)).returncode == 2
+
+
+def test_a_file_name_with_a_nul_is_refused(folder: Path) -> None:
+    manifest = json.loads((folder / recheck.MANIFEST).read_text("utf-8"))
+    manifest["files"]["a\0b"] = ""
+    manifest["digest"] = recheck.digest_of(manifest)
+    (folder / recheck.MANIFEST).write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(recheck.Refused, match="not a file of this folder"):
+        recheck.recheck(folder)
+
+
 def test_an_obligation_that_was_emptied_is_unsat_no_longer_or_not_asked(folder: Path) -> None:
     """A question that is not put gives no answer; the names are compared with the answers."""
     file = folder / "step.smt2"

@@ -119,6 +119,10 @@ def goals_of(system: System, bank: TermBank) -> dict[str, Term]:
 def certify(steps: Steps, claims: Claims, lemmas: Sequence[Term], settings: dict[str, str]) -> Certificate:
     """The scripts that prove the claims with these lemmas; nothing is asked of a solver here."""
     system, bank = steps.system, steps.bank
+    if not claims.feasible and (claims.legal or claims.refused):
+        raise CertificateError("what is legal or refused is claimed together with feasibility or not at all")
+    if any(claim.k < 1 for claim in claims.invariants):
+        raise CertificateError("an invariant is claimed by one step of induction or more")
     goals = goals_of(system, bank)
     missing = [c.name for c in claims.invariants if c.name not in goals]
     if missing:
@@ -271,11 +275,12 @@ def differences(folder: Path, steps: Steps, settings: dict[str, str]) -> list[st
         if others:
             return [f"the manifest's {name} is another" for name in others]
         claimed = manifest["claims"]
+        recheck.well_formed(claimed)
         claims = Claims(
-            claimed["feasible"] is True,
+            claimed["feasible"],
             tuple(claimed["legal"]),
             tuple(claimed["refused"]),
-            tuple(Claim(c["name"], int(c["k"])) for c in claimed["invariants"]),
+            tuple(Claim(c["name"], c["k"]) for c in claimed["invariants"]),
         )
         lemmas = terms_of(json.loads((folder / "invariant.json").read_text("utf-8")), steps.system, steps.bank)
     except recheck.Refused as wrong:
@@ -300,7 +305,7 @@ def differences(folder: Path, steps: Steps, settings: dict[str, str]) -> list[st
         elif file.read_bytes() != content and name != recheck.MANIFEST:
             found.append(f"{name} is not what {steps.system.name} comes to")
     rebuilt = json.loads(wanted[recheck.MANIFEST])
-    for key in ("package", "version", "settings", "package_digest", "theory_digest", "fields_digest", "scripts"):
+    for key in ("package", "version", "settings", "package_digest", "theory_digest", "fields_digest", "claims", "scripts"):
         if manifest.get(key) != rebuilt[key]:
             found.append(f"the manifest's {key} is another")
     return found

@@ -49,17 +49,21 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / MANIFEST).read_bytes())
     except OSError as wrong:
         raise Refused(f"{folder / MANIFEST}: cannot be read: {wrong.strerror or wrong}") from wrong
-    except ValueError as wrong:
+    except (ValueError, RecursionError) as wrong:
         raise Refused(f"{folder / MANIFEST}: not JSON: {wrong}") from wrong
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         raise Refused(f"{folder / MANIFEST}: not of schema {SCHEMA}")
-    if manifest.get("digest") != digest_of(manifest):
+    try:
+        unchanged = manifest.get("digest") == digest_of(manifest)
+    except (ValueError, RecursionError) as wrong:
+        raise Refused(f"{folder / MANIFEST}: not of schema {SCHEMA}: {wrong}") from wrong
+    if not unchanged:
         raise Refused(f"{folder / MANIFEST}: changed since it was written")
     files = manifest.get("files")
     if not isinstance(files, dict):
         raise Refused(f"{folder / MANIFEST}: names no files")
     for name, wanted in files.items():
-        if Path(name).name != name:
+        if Path(name).name != name or "\0" in name:
             raise Refused(f"{name}: not a file of this folder")
         try:
             content = (folder / name).read_bytes()
@@ -70,10 +74,30 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+def well_formed(claims: dict[str, Any]) -> None:
+    """Refused where a claim is of no form that obligations are written for: nothing would be asked about it."""
+    if type(claims["feasible"]) is not bool:
+        raise Refused("the manifest does not say whether feasibility is claimed")
+    for key in ("legal", "refused"):
+        names = claims[key]
+        if type(names) is not list or any(type(name) is not str for name in names):
+            raise Refused(f"what is claimed {key} is no list of names")
+        if names and not claims["feasible"]:
+            raise Refused(f"{names[0]} is claimed {key}, which says nothing without feasibility")
+    if type(claims["invariants"]) is not list:
+        raise Refused("the claimed invariants are no list")
+    for claim in claims["invariants"]:
+        if type(claim["name"]) is not str or type(claim["k"]) is not int or claim["k"] < 1:
+            raise Refused(f"{claim['name']!r} is claimed by {claim['k']!r} steps of induction")
+
+
 def complete(manifest: dict[str, Any]) -> None:
     """Base, step and property are there, and legality where feasibility is claimed. Refused where one is missing."""
     obligations = {script["kind"]: script["obligations"] for script in manifest["scripts"]}
+    if len(obligations) != len(manifest["scripts"]):
+        raise Refused("two scripts are of one kind")
     claims = manifest["claims"]
+    well_formed(claims)
     for kind in ("base", "step", "property", *(("legality", "refusal") if claims["feasible"] else ())):
         if kind not in obligations:
             raise Refused(f"there is no {kind} among the obligations")
