@@ -25,6 +25,7 @@ from icore_kernel.cli_options import (
     limits_of,
     positive_seconds,
 )
+from icore_kernel.cli_output import spare_inputs
 
 
 @click.command(cls=CheckCommand)
@@ -76,6 +77,7 @@ def check(
     limits = limits_of(max_states, max_depth, timeout, max_memory, checkpoint, resume, cores)
     if limits.checkpoint is not None and len(files) > 1:
         raise click.UsageError("a checkpoint is of one file: check the files one by one")
+    spare_inputs((save_run,), files, theory)
     asked = Asked(settings, theory, only, unaudited, strict, form == "json", limits, save_run, reduce, form == "junit", stop_at_first)
     return check_files(files, asked)
 
@@ -137,6 +139,7 @@ def explore(
     limits = limits_of(max_states, max_depth, timeout, max_memory, checkpoint, resume, cores)
     if limits.checkpoint is not None and (replay is not None or simulate is not None or drawings.asked):
         raise click.UsageError("only a search writes checkpoints: not --replay, --simulate or a step graph")
+    spare_inputs((dot, graphml, record), (file,), theory)
     asked = form_of.Explored(file, settings, theory, limits, form == "json", reduce)
 
     def schema(name: str) -> str | None:
@@ -179,6 +182,7 @@ def graph(
     if records.is_record(file):
         if settings or theory is not None:
             raise click.UsageError("--set and --theory are of packages: a record has its own")
+        spare_inputs((html, dot, graphml, prov), others=(Path(file),))
         return records.guarded(lambda: records.graph_record(file, at, drawings))
     if at is not None or drawings.asked:
         raise click.UsageError(f"--html, --dot, --graphml, --prov and --at are of records, and {file} is none")
@@ -198,8 +202,9 @@ def export(file: Path, settings: dict[str, str], peer: str, output: Path | None,
 
     The model is the audited transition system: what is legal moves, and the peer finds the states of `icore explore`.
     """
-    from icore_kernel.cli_export import export_file
+    from icore_kernel.cli_export import export_file, written
 
+    spare_inputs(written(output, peer), (file,), theory)
     return export_file(file, peer, settings, theory, output)
 
 
@@ -232,6 +237,7 @@ def stable(
     from icore_kernel.cli_stable import stable_file
 
     limits = limits_of(max_states, max_depth, timeout, max_memory)
+    spare_inputs((html,), (file,), theory)
     return stable_file(file, settings, theory, limits, solver_time, html, as_json=form == "json")
 
 

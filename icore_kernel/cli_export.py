@@ -11,6 +11,13 @@ from icore_kernel.cli_check import Wrong, answer
 from icore_kernel.verdict import ExitStatus
 
 
+def written(output: Path | None, peer: str) -> tuple[Path, ...]:
+    """The files that an export writes."""
+    if output is None:
+        return ()
+    return (output, output.parent / f"{output.stem}.cfg") if peer == "tla" else (output,)
+
+
 def export_file(path: Path, peer: str, settings: Mapping[str, str], theory: Path | None, output: Path | None) -> ExitStatus:
     """Write the model to `output`, or print it. With `output`, TLC's configuration goes beside a TLA+ module.
 
@@ -33,9 +40,9 @@ def export_file(path: Path, peer: str, settings: Mapping[str, str], theory: Path
         click.echo(text, nl=False)
         return ExitStatus.HOLDS
     try:
-        output.write_text(text, encoding="utf-8")
-        if peer == "tla":
-            output.with_suffix(".cfg").write_text(configuration(exported), encoding="utf-8")
+        contents = (text, configuration(exported)) if peer == "tla" else (text,)
+        for place, content in zip(written(output, peer), contents, strict=True):
+            place.write_text(content, encoding="utf-8")
     except OSError as wrong:
         click.echo(f"{output}: cannot be written: {wrong.strerror or wrong}", err=True)
         return ExitStatus.BAD_INPUT

@@ -215,11 +215,15 @@ class Session:
         _print([*truth_lines(formula, truth, _room()), line()])
 
     def _save(self, place: str) -> None:
+        from icore_kernel.cli_output import overwritten
         from icore_kernel.runs_io import save
         from icore_kernel.stepping import StepError
 
         if not place:
             raise StepError("w FILE: a file is expected")
+        said = overwritten((Path(place),), (self.walk.loaded.path,), self.walk.theory)
+        if said is not None:
+            raise StepError(said)
         run = self.walk.saved()
         try:
             save(Path(place), run)

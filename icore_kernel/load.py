@@ -187,6 +187,16 @@ def _libraries(file: Path, package: Module) -> dict[str, Module]:
     return found
 
 
+def files_read(package: Path, theory: Path | None = None) -> list[Path]:
+    """What `load` reads: the package, the theory, and what is imported (not where there are mistakes, of which `load` tells)."""
+    found = [package, *(theory_directory() if theory is None else theory).glob("*.icore")]
+    try:
+        found.extend(Path(module.file) for module in _libraries(package, read_module(package)).values())
+    except (InputError, OSError):
+        return found
+    return found
+
+
 def _settings(package: Module, given: Mapping[str, str]) -> None:
     """Every parameter has a value in its range, every setting names a parameter."""
     from icore_dsl.syntax import Num, SortRange
