@@ -81,6 +81,21 @@ class Told:
                 return rest[0][a[0]] if 0 <= a[0] < len(rest[0]) else 0
         raise AssertionError(f"the test knows no {op}")
 
+    def reads(self, number: int) -> dict[str, Any]:
+        """The fields in a formula, with their values."""
+        op, args, *_ = self.declared["formulas"][number]
+        if op == "const":
+            return {}
+        if op == "field":
+            name = self.declared["fields"][args]["name"]
+            return {name: self.state[name]}
+        return {name: value for arg in args for name, value in self.reads(arg).items()}
+
+    def sources(self, fields: dict[str, Any]) -> set[str]:
+        """The inputs, and the artifacts that are there, whose fields they are."""
+        owners = [*self.declared["inputs"], *(z for z in self.declared["artifacts"] if self.values[z["present"]])]
+        return {owner["name"] for owner in owners if set(owner["fields"]) & set(fields)}
+
     def premises(self, certificate: dict[str, Any], captured: bool) -> set[str]:
         return {p["target"] for p in certificate["premises"] if p["captured"] is captured and self.values[p["when"]]}
 
@@ -103,7 +118,8 @@ def _wrong(entries: Entries, explanation: dict[str, Any]) -> Iterator[str]:
             yield f"{id}: {missing} are not there"
             continue
         needs = [facts[need] for need in fact["needs"]]
-        yield from (f"{id}: {what}" for what in _fact(told, name, past, fact, needs))
+        then = tells.setdefault(fact["entry"], Told(entries, fact["entry"]))
+        yield from (f"{id}: {what}" for what in _fact(told, then, name, past, fact, needs))
         if _reaches_itself(facts, id):
             yield f"{id} rests on itself"
     if not explanation["goals"] or any(goal not in facts for goal in explanation["goals"]):
@@ -115,7 +131,7 @@ def _wrong(entries: Entries, explanation: dict[str, Any]) -> Iterator[str]:
         yield f"{set(facts) - used} explain nothing"
 
 
-def _fact(told: Told, name: str, past: str, fact: dict[str, Any], needs: list[dict[str, Any]]) -> Iterator[str]:
+def _fact(told: Told, then: Told, name: str, past: str, fact: dict[str, Any], needs: list[dict[str, Any]]) -> Iterator[str]:
     events = [need for need in needs if need["kind"] == "event"]
     rest = [need for need in needs if need["kind"] != "event"]
     suffix = f"@{past}" if past else ""
@@ -138,27 +154,43 @@ def _fact(told: Told, name: str, past: str, fact: dict[str, Any], needs: list[di
             if rest or told.emitted.get(name) != entry or told.state.get(name) == "absent":
                 yield "not emitted then"
         case "certificate":
-            yield from _certificate(told, name, suffix, entry, rest)
+            yield from _certificate(told, then, name, suffix, fact, rest)
         case "assertion":
             yield from _assertion(told, name, suffix, fact, rest)
         case _:
             yield "of no kind"
 
 
-def _certificate(told: Told, name: str, suffix: str, entry: int, rest: list[dict[str, Any]]) -> Iterator[str]:
+def _certificate(told: Told, then: Told, name: str, suffix: str, fact: dict[str, Any], rest: list[dict[str, Any]]) -> Iterator[str]:
+    """`then`: what was told when it was issued."""
+    entry = fact["entry"]
     certificate = next(c for c in told.declared["certificates"] if c["name"] == name)
     if told.issued.get(name) != entry:
         yield "not issued then"
     if not told.values[certificate["active"]] or told.state.get(name) in RETRACTED:
         yield "not active"
-    live = {target + suffix for target in told.premises(certificate, False)}
+    if not told.values[certificate["rule"]] or not told.values[certificate["conditions"]]:
+        yield "not valid under its conditions"
+    flags = {f["name"] for f in told.declared["fields"] if f["kind"] == "captured"}
+    read = {name: value for n in ("rule", "conditions") for name, value in told.reads(certificate[n]).items() if name not in flags}
+    asked = {name: value for n in certificate["captured"] if entry for name, value in then.reads(n).items()}
+    said = {True: {}, False: {}}
+    for condition in fact["conditions"]:
+        said[condition["entry"] is None].update(condition["reads"])
+        if condition["entry"] not in {None, entry}:
+            yield "a condition that was asked at another entry"
+    if said != {True: read, False: asked}:
+        yield "its conditions read something else"
+    live = {target + suffix for target in told.premises(certificate, False) | told.sources(read)}
     given = {need["id"] for need in rest}
     if not live <= given:
         yield f"it also rests on {live - given}"
     others = given - live
-    captured = {p["target"] for p in certificate["premises"] if p["captured"]}
+    captured = {p["target"] for p in certificate["premises"] if p["captured"]} | then.sources(asked)
     if any(other.rpartition("@")[2] != str(entry) or other.rpartition("@")[0] not in captured for other in others):
         yield f"it does not rest on {others}"
+    if not {f"{source}@{entry}" for source in then.sources(asked)} <= others:
+        yield "it does not rest on all that its captured premises read"
 
 
 def _assertion(told: Told, name: str, suffix: str, fact: dict[str, Any], rest: list[dict[str, Any]]) -> Iterator[str]:

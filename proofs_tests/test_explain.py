@@ -17,6 +17,7 @@ from run_lab import Desk, dicts
 
 from icore_kernel.api import audit_session
 from icore_kernel.cli import run as command
+from icore_kernel.record import conditions
 from icore_kernel.record.entry import Entry
 from icore_kernel.record.explain import Explanation, NothingToExplain, explain
 from icore_kernel.record.prov import identifier
@@ -51,6 +52,37 @@ update review operation complete by monitor { when status(essay) == submitted se
 update move by environment { when head.number == 1 and status(essay) == closed set head.number := 2 }
 """
 
+READING = """language 1
+package Gate "1.0"
+# `done` has no input among its premises: its conditions read one, and so does the captured premise of `started`.
+agents { ana }
+enum Mood { calm, busy, down }
+input request
+input repo { commit: 1..3 = 1, mood: Mood = calm }
+artifact verdict { commit: 1..3, good: bool }
+obligation type Task {}
+obligations { tests: Task starts ready, required }
+certificate asked   { issuer environment  premises request  claims node(tests), status(tests) is ready  starts active }
+certificate able    { issuer environment  premises request  claims assignment(tests) is ana }
+certificate done    {
+  issuer ana
+  premises verdict, started, repo.mood != down
+  claims status(tests) is closed
+  valid when verdict.good and verdict.commit + 1 == repo.commit
+  current when repo.commit > 1 or repo.mood in {calm, down}
+}
+certificate started { issuer ana  premises request, captured repo.commit == 1  claims compatibility(tests) }
+update take(w: Task) operation assign by ana { when assignee(w) == none set assignee(w) := ana issue able, started }
+update push by environment { when repo.commit == 1 set repo.commit := 2 }
+update worry by environment { when repo.mood == calm set repo.mood := busy }
+update pass(w: Task) operation complete by ana {
+  when status(w) == ready and assignee(w) == ana and repo.commit == 2
+  emit verdict { commit = 1, good = true }
+  set status(w) := closed
+  issue done
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -79,6 +111,8 @@ def test_a_tree_with_what_is_shared_named_once(record: str, capsys: pytest.Captu
    1  status(left) = accepted  entry 3, sign(left)
    2    ok(left)  evidence of monitor, entry 3, sign(left)
    3      done(left)  evidence of ana, entry 2, finish(ana, left)
+            valid when note(left).good
+              reading note(left).good = true
    4        note(left): good true  artifact, entry 2, finish(ana, left)
    5  assignment(left) = ana  entry 1, assign(ana, left)
    6    able(ana, left)  evidence of environment, entry 1, assign(ana, left)
@@ -122,6 +156,76 @@ def test_a_captured_premise_is_explained_as_it_was_then(tmp_path: Path) -> None:
     assert (facts["head@3"].entry, facts["draft@3"].entry) == (0, 2)
     assert facts["head@3"].says == "number 1", "as it was then, before it moved to 2"
     assert wrong(dicts(entries), explanation_json(explanation, "run")) == []
+
+
+@pytest.fixture(scope="module")
+def gate(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("gate")
+    (folder / "gate.icore").write_text(READING)
+    path = str(folder / "gate.jsonl")
+    with audit_session(folder / "gate.icore", path) as run:
+        for step in ("take(tests)", "push", "pass(tests)"):
+            run.propose(step)
+    return path
+
+
+def test_the_conditions_of_a_certificate_and_the_inputs_that_they_read(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A newcomer's finding: `down to 0 inputs`, although the commit was compared with an input."""
+    assert printed(capsys, gate, "done") == (
+        """Gate 1.0 · why done stands, after entry 5
+
+   1  done  evidence of ana, entry 3, pass(tests)
+        valid when verdict.good and verdict.commit + 1 == repo.commit and (1 < repo.commit or repo.mood in {calm, down})
+          reading verdict.good = true, verdict.commit = 1, repo.commit = 2, repo.mood = calm
+        premise repo.mood != down
+          reading repo.mood = calm
+   2    verdict: commit 1, good true  artifact, entry 3, pass(tests)
+   3    started  evidence of ana, entry 1, take(tests)
+          premise at entry 1 repo.commit == 1
+            reading repo.commit = 1
+   4      request  input
+   5      repo@1: commit 1, mood calm  input
+   6    repo: commit 2, mood calm  input, observed at entry 2, push
+
+6 facts, 3 events, down to 3 inputs
+"""
+    )
+
+
+def test_every_form_names_what_conditions_read(gate: str) -> None:
+    explanation = found(gate, "done")
+    said: Any = explanation_json(explanation, gate)
+    assert wrong(dicts(read_entries(gate)), said) == []
+    facts = {fact["id"]: fact for fact in said["facts"]}
+    assert facts["done"]["needs"] == ["verdict", "started", "repo", "entry 3"]
+    assert facts["started"]["needs"] == ["request", "repo@1", "entry 1"]
+    assert facts["started"]["conditions"] == [{"word": "premise", "text": "repo.commit == 1", "reads": {"repo.commit": 1}, "entry": 1}]
+    drawn = explanation_dot(explanation)
+    assert '  "repo" -> "done";\n' in drawn
+    assert '  "repo@1" -> "started";\n' in drawn
+    assert "premise repo.mood != down\\n  reading repo.mood = calm" in drawn
+    document: Any = explanation_prov(explanation)
+    assert faults(document) == []
+    done, repo = identifier("certificate", "done"), identifier("input", "repo")
+    assert {"prov:generatedEntity": done, "prov:usedEntity": repo} in document["wasDerivedFrom"].values()
+    assert "\n  reading verdict.good = true, " in document["entity"][done]["icore:conditions"]
+    for spoil in (
+        lambda f: f["done"]["needs"].remove("repo"),
+        lambda f: f["started"]["needs"].remove("repo@1"),
+        lambda f: f["done"]["conditions"][0]["reads"].update({"repo.commit": 3}),
+        lambda f: f["done"]["conditions"].pop(0),
+        lambda f: f["started"]["conditions"][0].update(entry=None),
+    ):
+        spoilt = deepcopy(said)
+        spoil({fact["id"]: fact for fact in spoilt["facts"]})
+        assert wrong(dicts(read_entries(gate)), spoilt)
+
+
+def test_a_condition_too_long_for_a_line_still_says_what_it_reads(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditions, "LONGEST", 12)
+    first, second, *_ = found(gate, "done").facts["done"].conditions
+    assert (first.text, second.text) == ("", "repo.mood != down")
+    assert dict(first.reads) == {"verdict.good": True, "verdict.commit": 1, "repo.commit": 2, "repo.mood": "calm"}
 
 
 @pytest.mark.parametrize(
@@ -192,6 +296,7 @@ def test_as_json(record: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert next(f for f in said["facts"] if f["id"] == "done(left)") == {
         "id": "done(left)", "kind": "certificate", "name": "done(left)", "says": "ana", "entry": 2, "agent": "ana",
         "operation": "complete", "update": "finish(ana, left)", "needs": ["note(left)", "entry 2"],
+        "conditions": [{"word": "valid when", "text": "note(left).good", "reads": {"note(left).good": True}, "entry": None}],
     }  # fmt: skip
     assert wrong(dicts(read_entries(record)), said) == []
 

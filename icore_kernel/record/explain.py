@@ -1,7 +1,8 @@
 """`icore explain`: the finite justification of what a record asserts (Lemma 4's backward slice), down to the inputs.
 
-An assertion needs the event that established it and a certificate that supports it; a certificate the event that issued it and
-its premises; an artifact the event that emitted it; an input was observed. From the record alone.
+An assertion needs the event that established it and a certificate that supports it; a certificate the event that issued it, its
+premises, and the inputs and artifacts that its conditions read; an artifact the event that emitted it; an input was observed. From the
+record alone.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from icore_kernel.near import near
+from icore_kernel.record.conditions import Condition, captured_of, conditions_of
 from icore_kernel.record.entry import Entry, RecordError
 from icore_kernel.record.history import START, History, read
 
@@ -37,6 +39,8 @@ class Fact:
     operation: str = ""
     update: str = ""
     """The occurrence of that event; `agent` is whose update it was."""
+    conditions: tuple[Condition, ...] = ()
+    """Of a certificate: what it is valid under, with the values that were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +140,7 @@ class _Explainer:
     def _made(self, history: History, kind: str, name: str, when: str) -> tuple[Fact, list[tuple[History, str, str, str]]]:
         needed: list[tuple[History, str, str, str]] = []
         says = ""
+        conditions: list[Condition] = []
         match kind:
             case "assertion":
                 entry = history.established.get(name, START)
@@ -150,6 +155,8 @@ class _Explainer:
                 entry = history.issued.get(name, START)
                 needed.extend((history, k, target, when) for k, target in history.premises(name))
                 needed.extend(self._captured(history, name, entry))
+                conditions = self._conditions(history, name, entry)
+                needed.extend(self._read(history, conditions, when))
                 says = history.issuer(name, entry)
             case "artifact":
                 entry = history.emitted.get(name, START)
@@ -166,12 +173,27 @@ class _Explainer:
             self.facts.setdefault(id, Fact(id, "event", event.update, "", entry, (), event.actor, event.operation))
             needs.append(id)
         agent, operation, update = ("", "", "") if event is None else (event.actor, event.operation, event.update)
-        return Fact(name + when, kind, name, says, entry, tuple(dict.fromkeys(needs)), agent, operation, update), needed
+        needs = list(dict.fromkeys(needs))
+        return Fact(name + when, kind, name, says, entry, tuple(needs), agent, operation, update, tuple(conditions)), needed
 
     def _captured(self, history: History, name: str, seq: int) -> Iterator[tuple[History, str, str, str]]:
         captured = next((issue.captured for issue in reversed(history.issues) if issue.certificate == name), ())
         for kind, target in captured:
             yield self._at(seq), kind, target, f"@{seq}"
+
+    def _conditions(self, history: History, name: str, entry: int) -> list[Condition]:
+        """What is there from the start was asked nothing when it was issued: no update issued it."""
+        certificate = history.run.certificates[name]
+        captured = captured_of(self._at(entry).run, certificate, entry) if entry != START and certificate["captured"] else []
+        return [*conditions_of(history.run, certificate), *captured]
+
+    def _read(self, history: History, conditions: Iterable[Condition], when: str) -> Iterator[tuple[History, str, str, str]]:
+        """The inputs and the artifacts that are there which the conditions read. All else that they read is shown with its value alone."""
+        for condition in conditions:
+            here, suffix = (history, when) if condition.entry is None else (self._at(condition.entry), f"@{condition.entry}")
+            for field, _ in condition.reads:
+                if (source := here.source(field)) is not None:
+                    yield here, *source, suffix
 
     def _at(self, seq: int) -> History:
         if seq not in self._histories:

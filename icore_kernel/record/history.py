@@ -192,6 +192,16 @@ class History:
         c = self.run.certificates[certificate]
         return tuple((kind, target) for kind in PREMISES for target in self.run.premises(c, kind))
 
+    def source(self, field: str) -> tuple[str, str] | None:
+        """(kind, name) of the input, or of the artifact that is there, whose field it is; None for any other field."""
+        for name, said in self.inputs.items():
+            if field in said["fields"]:
+                return "input", name
+        for name, said in self.run.artifacts.items():
+            if field in said["fields"] and self.run.on(said["present"]):
+                return "artifact", name
+        return None
+
     def issuer(self, certificate: str, seq: int) -> str:
         """Who issued it in an event. Where the issuer is declared as a formula (`assignee(unit)`), it is whose update it was."""
         declared = str(self.run.certificates[certificate]["issuer"])

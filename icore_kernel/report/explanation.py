@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from icore_kernel.record.conditions import shown
 from icore_kernel.record.explain import Explanation, Fact
 from icore_kernel.record.history import START
 from icore_kernel.record.prov import Document, identifier
@@ -11,6 +12,8 @@ from icore_kernel.report.layout import Line, Part, Piece, line, number
 from icore_kernel.version import VERSION
 
 EXPLAIN = "icore.explain/1"
+_READ = 8
+"""Fields that a condition read, of which a line tells; JSON tells of all."""
 _SHAPES = {"assertion": "box", "certificate": "note", "artifact": "ellipse", "input": "house", "event": "cds"}
 
 
@@ -36,6 +39,8 @@ def explanation_lines(found: Explanation) -> Iterator[Line]:
         lines[id] = count
         said = _said(fact)
         yield line(head, Piece(f"{id}{said}", Part.STRONG if depth == 0 else Part.PLAIN), Piece(f"  {_origin(fact)}", Part.DIM))
+        for words in _conditions(fact):
+            yield line(f"  {'':>{width}}  {'  ' * (depth + 1)}", Piece(words, Part.DIM))
         stack.extend((need, depth + 1) for need in reversed(fact.needs))
     yield line()
     events = sum(1 for fact in found.facts.values() if fact.kind == "event")
@@ -64,6 +69,16 @@ def _said(fact: Fact) -> str:
             return ""
 
 
+def _conditions(fact: Fact) -> Iterator[str]:
+    """Each condition of a certificate, and the values that it read: `valid when report.passed`, `reading report.passed = true`."""
+    for condition in fact.conditions:
+        then = "" if condition.entry is None else f" at entry {condition.entry:,}"
+        read = [f"{name} = {shown(value)}" for name, value in condition.reads]
+        more = f" and {number(len(read) - _READ, 'field')} more" if len(read) > _READ else ""
+        yield f"{condition.word}{then} {condition.text or 'a condition that is too long for a line'}"
+        yield f"  reading {', '.join(read[:_READ])}{more}"
+
+
 def _origin(fact: Fact) -> str:
     """Who made it, when and how: the occurrence."""
     event = f"entry {fact.entry:,}, {fact.update}" if fact.update else f"entry {fact.entry:,}"
@@ -83,6 +98,9 @@ def explanation_json(found: Explanation, record: str) -> dict[str, object]:
         {
             "id": fact.id, "kind": fact.kind, "name": fact.name, "says": fact.says, "entry": fact.entry, "agent": fact.agent,
             "operation": fact.operation, "update": fact.update, "needs": list(fact.needs),
+            "conditions": [
+                {"word": c.word, "text": c.text or None, "reads": dict(c.reads), "entry": c.entry} for c in fact.conditions
+            ],
         }
         for fact in found.facts.values()
     ]  # fmt: skip
@@ -104,6 +122,7 @@ def explanation_dot(found: Explanation) -> str:
     for fact in found.facts.values():
         label = f"{fact.name}{_said(fact)}"
         entry = "" if fact.entry == START else f"\\nentry {fact.entry}"
+        entry += "".join(f"\\n{_escaped(words)}" for words in _conditions(fact))
         goal = ", penwidth=2" if fact.id in found.goals else ""
         rows.append(f'  {quoted(fact.id)} [shape={_SHAPES[fact.kind]}, label="{_escaped(label)}{entry}"{goal}];')
     for fact in found.facts.values():
@@ -129,7 +148,7 @@ def explanation_prov(found: Explanation) -> dict[str, object]:
             document.activity(own, "Event", fact.name, entry=fact.entry, operation=fact.operation)
             document.associated(own, document.agent(fact.agent))
             continue
-        document.entity(own, fact.kind.capitalize(), fact.name, says=fact.says, entry=fact.entry)
+        document.entity(own, fact.kind.capitalize(), fact.name, says=fact.says, entry=fact.entry, conditions="\n".join(_conditions(fact)))
         for need in fact.needs:
             if found.facts[need].kind == "event":
                 document.generated(own, names[need])

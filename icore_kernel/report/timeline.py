@@ -6,7 +6,7 @@ Nothing is fetched. A click (or Enter) on a root, an assertion, a certificate or
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -23,7 +23,7 @@ def page_of(history: History, graphs: Graphs, explanations: Mapping[str, Explana
     chips = _all_chips(history)
     rows = [_row(history, seq, history.events.get(seq), chips) for seq in (START, *history.events)]
     roots = {work: _justification(found) for work, found in explanations.items()}
-    facts = {"needs": _needs(graphs), "roots": roots}
+    facts = {"needs": _needs(graphs, [edge for why in roots.values() for edge in why["edges"]]), "roots": roots}
     counted = {"event": history.events, "certificate": history.issues, "assertion": history.establishments()}
     counts = [number(len(of), what) for what, of in counted.items()]
     return _PAGE.format(
@@ -70,9 +70,11 @@ def _name(fact: Fact) -> str:
     return action(fact.entry) if fact.kind == "event" else node(fact.name, fact.entry)
 
 
-def _needs(graphs: Graphs) -> dict[str, list[str]]:
-    """What each thing rests on: evidence and the event that made it."""
+def _needs(graphs: Graphs, explained: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """What each thing rests on: evidence and the event that made it, and what the conditions of evidence that is explained read."""
     found: dict[str, set[str]] = {}
+    for need, of in explained:
+        found.setdefault(of, set()).add(need)
     for graph, kinds in ((graphs.audit, {"establishes", "issues", "claims", "premise"}), (graphs.cooperation, {"production"})):
         for tail, head, said in graph.edges(data=True):
             if said["type"] in kinds:
