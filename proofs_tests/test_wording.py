@@ -7,16 +7,18 @@ from random import Random
 
 import pytest
 
+from icore_kernel.check.reasons import reasons_of
 from icore_kernel.check.wording import said, sayable
 from icore_kernel.explore import judge
 from icore_kernel.explore.model import Audited, State
 from icore_kernel.load import GOAL, load
 from icore_kernel.meaning import scalar
 from icore_kernel.stepping import first_state
-from icore_kernel.system import System
+from icore_kernel.system import Clause, Domain, DomainKind, Field, System
 from icore_kernel.terms.node import Term, postorder, variables
 from icore_kernel.terms.show import ATOMIC
 from icore_kernel.terms.table import Sort
+from icore_kernel.terms.term import TermBank
 from icore_kernel.verdict import Reason, Run, Verdict
 
 HERE = Path(__file__).parent
@@ -93,9 +95,10 @@ def agree(system: System, terms: list[tuple[Term, bool]], read: System, steps: i
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_every_comparison_of_an_example_is_read_back_and_means_the_same(path: Path, tmp_path: Path) -> None:
+def test_every_guard_and_comparison_of_an_example_is_read_back_and_means_the_same(path: Path, tmp_path: Path) -> None:
     system = load(path).system
-    able = [term for term in leaves(system) if sayable(system, term)]
+    whole = [clause.formula for clause in (*system.accept, *system.feasibility)] + [update.when for update in system.updates]
+    able = [term for term in (*leaves(system), *whole) if sayable(system, term)]
     terms = [(term, wanted) for term in able for wanted in (True, False) if len(said(system, term, wanted, 10_000)) < 400]
     read = read_back(path, tmp_path, [said(system, term, wanted) for term, wanted in terms])
     seen = agree(system, terms, read)
@@ -133,6 +136,10 @@ WORDS = {
     ),
     "not (active(now) or revoked(now))": ("not active(now) and not revoked(now)", "active(now) or revoked(now)"),
     "pending(soon)": ("pending(soon)", "not pending(soon)"),
+    "(active(now) or revoked(now) or superseded(now)) and not superseded(now) and d.n == 1": (
+        "(active(now) or revoked(now)) and d.n == 1",
+        "not ((active(now) or revoked(now)) and d.n == 1)",
+    ),
     "pending(soon) and d.n == 1": ("pending(soon) and d.n == 1", "not (pending(soon) and d.n == 1)"),
     "present(page)": ("present(page)", "not present(page)"),
     "live(page)": ("live(page)", "not live(page)"),
@@ -152,6 +159,28 @@ def test_words_of_slots_and_codes(tmp_path: Path) -> None:
     system = load(path).system
     told = [(said(system, p.formula), said(system, p.formula, False)) for p in system.properties]
     assert dict(zip(WORDS, told, strict=True)) == WORDS
+
+
+def test_the_parts_of_a_reason_are_one_formula(tmp_path: Path) -> None:
+    path = tmp_path / "awkward.icore"
+    path.write_text(f"{AWKWARD}\ninvariant both: (d.n == 1 or e.m == 2) and d.n < 3 and (live(page) or d.n == 2)\n")
+    system = load(path).system
+    (reason,) = reasons_of(system, Clause("both", system.properties[0].formula), first_state(system, {}))
+    assert reason.text == "(d.n == 1 or e.m == 2) and (live(page) or d.n == 2)"
+
+
+def test_terms_that_share_are_told_in_time_and_cut() -> None:
+    """As a tree the term has 3 to the 60 leaves."""
+    bank = TermBank()
+    field = Field("x.n", Domain(DomainKind.INT, 0, 1), 0)
+    other = Field("x.m", Domain(DomainKind.INT, 0, 1), 1)
+    system = System("Shared", "", (field, other), (0, 0), (), bank.true, ())
+    total = field.term(bank)
+    for _ in range(60):
+        total = bank.ite(bank.lt(total, other.term(bank)), bank.add(total, other.term(bank)), bank.sub(total, other.term(bank)))
+    asked = bank.lt(total, other.term(bank))
+    assert sayable(system, asked)
+    assert len(said(system, asked, limit=300)) < 310
 
 
 # ---- reports -------------------------------------------------------------------------------------------------------------

@@ -233,9 +233,13 @@ def _natural(system: System, term: Term) -> bool:
 
 def _whole(system: System, term: Term) -> bool:
     """Whether a term is a whole number as it is written: it reads no code of anything, but for what its conditions read."""
+    seen: set[Term] = set()  # terms share: as trees they can be huge
     stack = [term]
     while stack:
         part = stack.pop()
+        if part in seen:
+            continue
+        seen.add(part)
         if part.op is Op.FIELD:
             if system.fields[part.variable.index].domain.kind is not DomainKind.INT:
                 return False
