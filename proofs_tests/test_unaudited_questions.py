@@ -273,6 +273,39 @@ def test_named_faults_are_searched_whole(climb: Climb) -> None:
     assert (status, verdicts["let through"], space["states"], space["stopped"]) == (1, "holds", 1001, None)
 
 
+INFEASIBLE = """package Withheld
+input request
+input c { n: 0..1 = 0 }
+agents { ana }
+obligation type Step {}
+obligations { one: Step starts ready, required }
+certificate asked { issuer environment premises request claims node(one), status(one) is ready starts active }
+certificate done { issuer any premises request claims status(one) is closed }
+update close operation complete by ana {
+  view global when status(one) == ready set status(one) := closed issue done
+  fault bad: withhold done
+}
+update inc by environment { when status(one) == closed and not valid(done) set c.n := c.n + 1 }
+allow dead_end because "nobody accepts"
+invariant ok: c.n >= 0 or c.n == 0
+reachable high: c.n == 1
+"""
+
+
+@pytest.mark.parametrize("unaudited", [True, ("bad",)])
+def test_a_write_outside_its_domain_is_found_in_a_state_that_is_not_feasible(tmp_path: Path, unaudited: bool | tuple[str, ...]) -> None:
+    """`inc` is legal from every feasible state, where it never occurs: the solver proves that, and it says nothing of this state."""
+    path = tmp_path / "withheld.icore"
+    path.write_text(INFEASIBLE, encoding="utf-8")
+    assert next(r for r in api.check(api.load(path)).results if r.name == "legality").verdict is Verdict.PROVED
+    report = api.check(api.load(path), unaudited=unaudited)
+    found = next(result for result in report.results if result.name == "definedness")
+    assert (found.verdict, found.detail) == (Verdict.VIOLATED, "inc breaks range (1)")
+    assert found.run is not None and [step.update for step in found.run.steps] == ["close.bad", "inc"]
+    assert found.run.offending is not None and found.run.offending.update == "inc"
+    assert report.obligations == ()
+
+
 def test_where_nothing_is_violated_all_is_searched(tmp_path: Path) -> None:
     """Every property is answered at depth 1; that no write leaves its domain is not, and nothing makes it beside the point."""
     path = tmp_path / "fine.icore"

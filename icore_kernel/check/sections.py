@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from icore_dsl.syntax import Span
@@ -66,6 +66,10 @@ class Sections:
             return
         if proof is not None and proof.answer == "unsat":
             raise AssertionError("the solver proved every update legal, and the explorer found one that is not")
+        yield self._illegal("legality", violations)
+
+    def _illegal(self, name: str, violations: Sequence[Violation]) -> Result:
+        """What is broken how often, with a shortest run to an illegal step."""
         shortest = min(violations, key=lambda v: (len(self._steps(v)), v.update))
         total = Counter[str]()
         for violation in violations:
@@ -74,8 +78,8 @@ class Sections:
         others = [(what, n) for what, n in total.most_common(3) if what != shown]
         detail = ", ".join(f"{what} ({n:,})" for what, n in [(shown, total[shown]), *others][:3])
         update = self.system.updates[shortest.update]
-        yield Result(
-            "legality", Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, update.span, run_of_violation(self.found, shortest),
+        return Result(
+            name, Verdict.VIOLATED, Assurance.EXHAUSTIVE, detail, update.span, run_of_violation(self.found, shortest),
             self._violation_reasons(shortest), engine(self.found), seconds=self.found.seconds,
             repair=repair_of(self.loaded, shortest, self.found.store.state(shortest.state)),
         )  # fmt: skip
@@ -156,10 +160,10 @@ class Sections:
         yield exhaustive(self.found, "let through", f"{said} · never committed: {', '.join(idle)}")
 
     def definedness(self) -> Iterator[Result]:
-        """Unaudited, legality is not asked; that every write stays in its domain still is."""
+        """Unaudited, legality is not asked, and the solver knows nothing of states that need not be feasible; that every write stays in
+        its domain still is."""
         if self.found.violations:
-            for result in self.legality():
-                yield replace(result, name="definedness")
+            yield self._illegal("definedness", self.found.violations)
         elif self.found.stopped == ANSWERED and not all(update.defined.is_true for update in self.system.updates):
             result = exhaustive(self.found, "definedness", "")
             yield replace(result, detail=f"every write stayed in its domain in {plural(self.found.states, 'state')} ({ANSWERED})")
