@@ -324,6 +324,22 @@ def test_a_fault_that_did_not_commit_so_far_is_not_said_never_to(
     assert climb(late, "--unaudited", "--only", "low", "--only", "let through")[1] == {"low": "violated", "let through": "holds"}
 
 
+def test_a_violation_that_is_expected_does_not_end_the_search(climb: Climb) -> None:
+    """0..1000 are searched: a violation that is not expected would be one of what is not asked for by name."""
+    status, verdicts, space, text = climb("expect violated low\n")
+    assert (status, space["states"], space["stopped"]) == (0, 1001, None)
+    assert verdicts == {"well-formed": "holds", "low": "holds", "let through": "holds"}
+    assert "low               holds     violated, as the file expects · in 994 states" in text  # 7..1000
+    # One that is not expected still ends it: at depth d the states are d..2d, and 10 is met at depth 5, when 0..10 are found.
+    status, verdicts, space, _ = climb("expect violated low\ninvariant lower: x.at < 10\n")
+    assert (status, verdicts["lower"], space["states"], space["stopped"]) == (1, "violated", 11, ANSWERED)
+
+
+def test_a_write_outside_its_domain_is_found_behind_an_expected_violation(climb: Climb) -> None:
+    status, verdicts, space, _ = climb("expect violated low\nupdate over by monitor { when x.at == 1000 set x.at := x.at + 1 }\n")
+    assert (status, verdicts["low"], verdicts["definedness"], space["states"]) == (1, "holds", "violated", 1001)
+
+
 @pytest.mark.parametrize("name", ["code_change", "incident_response_broken", "code_change_broken"])
 def test_examples_give_the_verdicts_of_the_whole_search(name: str) -> None:
     loaded = api.load(CHECKOUT / "examples" / f"{name}.icore")
