@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from audit_desk import Scripted, desk
+from misbehaving import answer, serving
 
 from icore_kernel import api
 from icore_kernel.audit.frame import Outcome
-from icore_kernel.audit.host import Candidate, Choice, Schedule
+from icore_kernel.audit.host import Candidate, Choice, Proposal, Schedule, View
+from icore_kernel.hosts.http import HttpHost
 from icore_kernel.record.canonical import CanonicalError
 from icore_kernel.record.entry import RecordError
 from icore_kernel.record.seal import new_key
@@ -81,18 +83,67 @@ def test_a_record_that_is_there_is_left(tmp_path: Path) -> None:
 
 def test_what_cannot_stand_in_a_record_is_said_before_anything_happens(tmp_path: Path) -> None:
     with api.audit_session(desk(tmp_path)) as run:
-        with pytest.raises(CanonicalError, match=r'^outside\["cost"\]: a record has no floats; write "0\.02"$'):
+        with pytest.raises(CanonicalError, match=r"^outside\.cost: 0\.02 is not written in a record; write text$"):
             run.propose("assign(ana, left)", outside={"cost": 0.02})  # type: ignore[dict-item]
-        with pytest.raises(ValueError, match=r'^outside\["calls"\]\[1\]\["cost"\]: a record has no floats; write "1\.5"$'):
+        with pytest.raises(ValueError, match=r"^outside\.calls\[1\]\.cost: 1\.5 is not written in a record; write text$"):
             run.propose("nonsense", outside={"calls": [1, {"cost": 1.5}]})  # type: ignore[list-item,dict-item]
-        with pytest.raises(CanonicalError, match=r"^outside: .*2\^53"):
+        with pytest.raises(CanonicalError, match=r"^outside\.large: 1152921504606846976 is not written in a record; write text$"):
             run.change({"status(left)": "closed"}, agent="ana", outside={"large": 2**60})
         endless: dict[str, Any] = {}
         endless["again"] = endless
-        with pytest.raises(CanonicalError, match=r"^outside: .*deeper"):
+        with pytest.raises(CanonicalError, match=r"^outside\.again\.again\..*…: nested deeper than 64$"):
             run.propose("assign(ana, left)", outside=endless)
         assert [e.kind for e in run.store.entries()] == ["open"]
         run.propose("assign(ana, left)", outside={"cost": "0.02", "calls": [1, {"good": True}]})
+
+
+@pytest.mark.parametrize(
+    ("outside", "says"),
+    [
+        ({"why": 0.5}, "outside.why: 0.5 is not written in a record; write text"),
+        ({"usage": [{}, {"cost in $": float("nan")}]}, "outside.usage[1]['cost in $']: nan is not written in a record; write text"),
+        ({"large": 2**300}, "outside.large: an integer of 301 bits is not written in a record; write text"),
+        ({"said": "a\ud800"}, "outside.said: 'a\\ud800' has a lone surrogate"),
+        ({"a": {3: "x"}}, "outside.a: the key 3 is not written in a record; write text"),
+        ({"all": {1}}, "outside.all: {1} of type set is not written in a record; write text, or objects and lists of it"),
+        (["x"], "outside: a list, where keys with values are expected"),
+    ],
+)
+def test_a_proposal_whose_outside_no_record_can_hold_names_the_key(outside: Any, says: str) -> None:
+    with pytest.raises(CanonicalError) as wrong:
+        Proposal((), outside)
+    assert str(wrong.value) == says
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_run_whose_host_says_a_float_names_the_key(late: bool, tmp_path: Path) -> None:
+    """`late`: it is put there after the proposal was made. The record is that of an interrupted run."""
+
+    class Floats(Scripted):
+        def step(self, agent: str, view: View) -> Proposal:
+            outside: dict[str, Any] = {} if late else {"why": 0.5}
+            made = Proposal(super().step(agent, view).steps, outside)
+            outside["why"] = 0.5
+            return made
+
+    record = tmp_path / "run.jsonl"
+    with pytest.raises(ValueError, match=r"^outside\.why: 0\.5 is not written in a record; write text$"):
+        api.run_host(desk(tmp_path), Floats(WORK), record)
+    assert [e.kind for e in read_entries(record)] == ["open", "end", "seal"]
+    assert verify(record).exit_status == 0
+
+
+def test_floats_of_a_server_are_mistakes_of_its_answer_and_the_run_goes_on(tmp_path: Path) -> None:
+    usage = {"prompt_tokens": 1.5, "completion_tokens": 2}
+    behaviours = answer(0.5), answer(0, 0.5), answer(0, "r", usage)
+    with serving(*behaviours) as server:
+        api.run_host(desk(tmp_path), HttpHost(server.url, "small", retries=0), tmp_path / "run.jsonl", budget=4, patience=9)
+    entries = [e for e in read_entries(tmp_path / "run.jsonl") if "attempts" in e.body.get("outside", {})]
+    refused = "the answer is not usable JSON: 0.5: whole numbers only; write another as a text"
+    assert [(e.kind, e.body["violations"][0]["text"]) for e in entries[:2]] == [("refusal", refused)] * 2
+    assert entries[2].kind == "commit"
+    assert entries[2].body["outside"]["usage"]["prompt_tokens"] is None, "unknown, and not rounded"
+    assert verify(tmp_path / "run.jsonl").exit_status == 0
 
 
 def test_names_that_are_not_known_are_told_with_the_nearest(tmp_path: Path) -> None:

@@ -10,11 +10,20 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
+from icore_kernel.record.canonical import CanonicalError, require_canonical
+
 Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 """What a record can hold beside the state: no floats (canonical JSON has one way to write everything it has)."""
 
 CodeOrName = bool | int | str
 """A field's value as people write it: `true`, `3`, `closed`, `ana`, `none`."""
+
+
+def require_recordable(outside: object) -> None:
+    """CanonicalError for what cannot stand in a record beside a proposal: `outside.why: 0.5 is not written in a record; write text`."""
+    if not isinstance(outside, Mapping):
+        raise CanonicalError(f"outside: a {type(outside).__name__}, where keys with values are expected")
+    require_canonical(dict(outside), "outside")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +115,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What an agent answers: (o, C) of lines 12 and 30. No steps: the agent waits. A recovery may take several steps, in order."""
+    """What an agent answers: (o, C) of lines 12 and 30. No steps: the agent waits. A recovery may take several steps, in order.
+
+    CanonicalError, a ValueError, where `outside` cannot stand in a record: it names the key. The loop asks again when it takes it.
+    """
 
     steps: tuple[Step, ...] = ()
     outside: Mapping[str, Json] = field(default_factory=dict)
     """What goes into the record with it: reasoning, tool results, usage."""
     problem: str = ""
     """Why there is no usable answer (a time-out, an answer that is no JSON): recorded, nothing is proposed."""
+
+    def __post_init__(self) -> None:
+        if self.outside:
+            require_recordable(self.outside)
 
 
 @dataclass(frozen=True, slots=True)

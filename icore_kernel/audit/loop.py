@@ -55,7 +55,7 @@ from typing import Any, TypeVar
 from icore_kernel.audit.auditor import Audit, Auditor, Disagreement
 from icore_kernel.audit.diagnosis import ASSIGNMENT, FLAG, NOTHING_ENABLED, PATIENCE, QUALITY, REASSIGN, Diagnostician
 from icore_kernel.audit.frame import Frame, Outcome, Parameters, diagnosis_json
-from icore_kernel.audit.host import Choice, GivenUp, Host, Json, Proposal, Step
+from icore_kernel.audit.host import Choice, GivenUp, Host, Json, Proposal, Step, require_recordable
 from icore_kernel.audit.judge import Violation
 from icore_kernel.audit.label import recordable
 from icore_kernel.audit.recovery import progressed, recovery_violations
@@ -389,7 +389,10 @@ class Loop:
         return tuple(name for name, holds in held.items() if holds)
 
     def _as(self, kind: type[object], answer: object, method: str, or_none: bool = False) -> Any:
-        """What a host answers. TypeError where it is of no kind that the protocol knows, as where a method returns nothing."""
+        """What a host answers. TypeError where it is of no kind that the protocol knows, as where a method returns nothing; CanonicalError
+        where its `outside`, which may have grown since, cannot be recorded."""
+        if isinstance(answer, Proposal):
+            require_recordable(answer.outside)
         if isinstance(answer, kind) or (or_none and answer is None):
             return answer
         what = "nothing" if answer is None else f"a {type(answer).__name__}"

@@ -8,7 +8,7 @@ Nothing is committed that the solver has not found legal, and everything that is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -18,12 +18,11 @@ from typing import Self
 from icore_kernel.audit.auditor import Audit, Auditor, Decider, Disagreement, Receipt
 from icore_kernel.audit.diagnosis import Diagnostician, Diagnostics
 from icore_kernel.audit.frame import Outcome
-from icore_kernel.audit.host import Candidate, CodeOrName, Json, Step
+from icore_kernel.audit.host import Candidate, CodeOrName, Json, Step, require_recordable
 from icore_kernel.audit.judge import Violation
 from icore_kernel.audit.label import actors
 from icore_kernel.load import Loaded, UsageError, load
 from icore_kernel.near import near
-from icore_kernel.record.canonical import DEEPEST, CanonicalError, canonical
 from icore_kernel.record.entry import RecordError, TakenRecord
 from icore_kernel.record.seal import PrivateKey, seal
 from icore_kernel.record.store import Store, open_store
@@ -110,7 +109,7 @@ class Session:
     def _propose(self, step: Step, agent: str | None, outside: Mapping[str, Json]) -> Receipt:
         if self.outcome is not None:
             raise RecordError(f"{self.store.name}: the session is closed")
-        _recordable(outside)
+        require_recordable(outside)
         round, self._count = self._count, self._count + 1
         proposer = agent if agent is not None else self._actor(step)
         labelled = self.auditor.label(proposer, (step,))
@@ -162,26 +161,6 @@ class Session:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         broken = Outcome.INTERNAL if isinstance(error, Disagreement) else Outcome.INTERRUPTED if error is not None else None
         self.close(broken)
-
-
-def _recordable(outside: Mapping[str, Json]) -> None:
-    """CanonicalError, before anything happens, for what cannot stand in a record: it says where in `outside`, and what can."""
-    try:
-        canonical(dict(outside))
-    except CanonicalError as wrong:
-        raise CanonicalError(next(_floats("outside", outside, 0), f"outside: {wrong}")) from wrong
-
-
-def _floats(place: str, value: object, depth: int) -> Iterator[str]:
-    match value:
-        case float():
-            yield f'{place}: a record has no floats; write "{value!r}"'
-        case Mapping() if depth < DEEPEST:
-            for key, item in value.items():
-                yield from _floats(f'{place}["{key}"]', item, depth + 1)
-        case list() | tuple() if depth < DEEPEST:
-            for index, item in enumerate(value):
-                yield from _floats(f"{place}[{index}]", item, depth + 1)
 
 
 def open_session(

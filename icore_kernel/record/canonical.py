@@ -71,6 +71,43 @@ def _admit(value: object, depth: int) -> bool:
     raise CanonicalError(f"{_short(value)} of type {kind.__name__} has no place in a record")
 
 
+def require_canonical(value: object, name: str) -> None:
+    """CanonicalError where the value has no canonical form, with the path to what has none: `outside.why: 0.5 is not written …`."""
+    try:
+        canonical(value)
+    except CanonicalError as wrong:
+        raise CanonicalError(_misfit(value, name, 0) or f"{name}: {wrong}") from None
+
+
+def _misfit(value: object, place: str, depth: int) -> str | None:
+    """What first keeps a value from its canonical form, and where."""
+    match value:
+        case bool() | None:
+            return None
+        case str():
+            return f"{place}: {value[:40]!r} has a lone surrogate" if _surrogates.search(value) else None
+        case int() if -LARGEST <= value <= LARGEST and type(value) is int:
+            return None
+        case int() | float():
+            return f"{place}: {_short(value)} is not written in a record; write text"
+        case dict() | list() | tuple() if depth == DEEPEST:
+            return f"{place[:60]}…: nested deeper than {DEEPEST}"
+        case dict():
+            for key, item in value.items():
+                if type(key) is not str or _surrogates.search(key):
+                    return f"{place}: the key {_short(key)} is not written in a record; write text"
+                own = f"{place}.{key}" if key.isidentifier() else f"{place}[{key[:80]!r}]"
+                if (found := _misfit(item, own, depth + 1)) is not None:
+                    return found
+            return None
+        case list() | tuple():
+            return next((found for n, item in enumerate(value) if (found := _misfit(item, f"{place}[{n}]", depth + 1))), None)
+    return f"{place}: {_short(value)} of type {type(value).__name__} is not written in a record; write text, or objects and lists of it"
+
+
+_surrogates = re.compile("[\ud800-\udfff]")
+
+
 def _short(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 200:
         return f"an integer of {value.bit_length():,} bits"
