@@ -90,7 +90,7 @@ def _audit(path: Path, asked: Asked) -> int:
     try:
         host = host_named(asked.host, loaded, model=asked.model, request=asked.request)
         key = None if asked.sign_key is None else read_key(asked.sign_key)
-        store = open_store(MEMORY if asked.record is None else asked.record, durable=asked.durable)
+        store = open_store(MEMORY if asked.record is None else asked.record, durable=asked.durable, begin=True)
     except (HostError, RecordError) as wrong:
         raise Wrong(str(wrong)) from wrong
     inputs = {name: _value(text) for name, text in asked.inputs.items()}
@@ -99,8 +99,6 @@ def _audit(path: Path, asked: Asked) -> int:
         return RepairHost(host, auditor) if asked.repair else host
 
     with store:
-        if store.warning is not None:
-            click.echo(store.warning, err=True)
         try:
             loop, outcome = run_on(
                 store, loaded, host_of, request=asked.request, inputs=inputs, threshold=asked.threshold, patience=asked.patience,
@@ -112,6 +110,9 @@ def _audit(path: Path, asked: Asked) -> int:
             raise Wrong(str(wrong)) from wrong
         except RecordError as lost:
             return _unwritten(path, lost, asked)
+        finally:
+            if store.warning is not None:
+                click.echo(store.warning, err=True)
         entries = list(store.entries())
         if asked.as_json:
             from icore_kernel.report.json import dump

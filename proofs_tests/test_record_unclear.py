@@ -8,11 +8,13 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from audit_desk import DESK
+from audit_desk import DESK, Scripted
 
+from icore_kernel import api
 from icore_kernel.cli import run
+from icore_kernel.record import jsonl
 from icore_kernel.record.chain import check_chain
-from icore_kernel.record.entry import RecordError
+from icore_kernel.record.entry import RecordError, TakenRecord
 from icore_kernel.record.jsonl import JsonlStore
 from icore_kernel.record.seal import seal
 from icore_kernel.record.store import open_store, read_entries
@@ -71,6 +73,54 @@ def test_what_is_set_aside_is_said(desk: str, tmp_path: Path, capsys: pytest.Cap
     path.write_bytes(b'{"body":{"alg')
     assert run(["audit", desk, "--record", str(path), "--budget", "1"]) == 3
     assert capsys.readouterr().err == f"{path}: the last line was not whole; its 13 bytes are set aside in {path}.tail-0\n"
+
+
+def test_a_run_that_is_refused_leaves_the_record_of_a_killed_writer_as_it_is(
+    desk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = tmp_path / "run.jsonl"
+    with open_store(record) as store:
+        store.append("open", {"about": "something"})
+        store.append("commit", {"about": "more"})
+    killed = record.read_bytes()[:-9]
+    record.write_bytes(killed)
+    assert run(["audit", desk, "--record", str(record), "--budget", "1"]) == 2
+    assert capsys.readouterr().err.startswith(f"{record}: there is a record already; ")
+    for begin in (lambda: api.run_host(desk, Scripted({}), record), lambda: api.audit_session(desk, record)):
+        with pytest.raises(TakenRecord):
+            begin()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("run.jsonl")] == ["run.jsonl"]
+    assert record.read_bytes() == killed
+    with open_store(record) as store:  # and who goes on with it sets the tail aside
+        assert store.warning is not None
+
+
+def test_a_run_that_is_refused_for_its_input_sets_no_tail_aside(desk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "run.jsonl"
+    record.write_bytes(b'{"body":{"alg')
+    assert run(["audit", desk, "--record", str(record), "--input", "nothing=1"]) == 2
+    assert "set aside" not in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("run.jsonl")] == ["run.jsonl"]
+    assert record.read_bytes() == b'{"body":{"alg'
+
+
+def test_a_tail_that_cannot_be_set_aside_is_not_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> Path:
+        raise OSError(28, "No space left on device")
+
+    record = tmp_path / "run.jsonl"
+    record.write_bytes(b'{"body":{"alg')
+    store = open_store(record, begin=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(jsonl, "_set_aside", full)
+        for _ in range(2):
+            with pytest.raises(RecordError, match="No space left on device"):
+                store.append("open", {})
+    assert record.read_bytes() == b'{"body":{"alg'
+    store.append("open", {})
+    store.close()
+    assert (tmp_path / "run.jsonl.tail-0").read_bytes() == b'{"body":{"alg'
+    assert [entry.kind for entry in read_entries(record)] == ["open"]
 
 
 def test_a_record_is_no_package(desk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

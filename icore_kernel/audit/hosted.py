@@ -44,7 +44,7 @@ def run_host(
     """
     loaded = package if isinstance(package, Loaded) else load(package, settings=settings)
     key = None if sign_key is None else read_key(Path(sign_key))
-    with open_store(record, durable=durable) as store:
+    with open_store(record, durable=durable, begin=True) as store:
         _, outcome = run_on(
             store, loaded, lambda _: host, request=request, inputs=inputs, threshold=threshold, patience=patience, budget=budget, key=key
         )

@@ -181,7 +181,7 @@ def open_session(
 
     loaded = package if isinstance(package, Loaded) else load(package, settings=settings)
     key = None if sign_key is None else read_key(Path(sign_key))
-    store = open_store(record, durable=durable)
+    store = open_store(record, durable=durable, begin=True)
     try:
         return Session(loaded, store, request=request, inputs=inputs or {}, key=key)
     except BaseException:

@@ -13,27 +13,33 @@ from pathlib import Path
 
 from icore_kernel.record.canonical import LONGEST
 from icore_kernel.record.chain import check_chain
-from icore_kernel.record.entry import BrokenRecord, RecordError
+from icore_kernel.record.entry import BrokenRecord, RecordError, TakenRecord
 from icore_kernel.record.local import LocalStore, Written
 from icore_kernel.record.lock import lock
 
 
 class JsonlStore(LocalStore):
-    """Opened for writing. After opening, `warning` names the file in which a tail was set aside."""
+    """Opened for writing. After opening, `warning` names the file in which a tail was set aside.
 
-    def __init__(self, path: Path, *, create: bool = True, durable: bool = False) -> None:
+    `begin`: a record is begun, and TakenRecord is raised where one is there. A tail, where that is all there is, is set aside by the first
+    append: until then nothing in the file changes.
+    """
+
+    def __init__(self, path: Path, *, create: bool = True, durable: bool = False, begin: bool = False) -> None:
         self._file = _open(path, create)
+        self._durable, self._tail = durable, b""
         try:
             lock(self._file, str(path))
             report = check_chain(read_lines(path))
             if report.broken is not None:
                 raise BrokenRecord(str(path), *report.broken)
+            if begin and report.count:
+                raise TakenRecord(str(path))
             end = os.fstat(self._file).st_size - len(report.tail)
             super().__init__(str(path), Written(report.count, report.head, report.sealed, end))
-            if report.tail:
-                aside = _set_aside(path, end, report.tail, durable)
-                os.ftruncate(self._file, end)
-                self.warning = f"{path}: the last line was not whole; its {len(report.tail):,} bytes are set aside in {aside}"
+            self._tail = report.tail
+            if not begin:
+                self._keep_tail(end)
             if durable:
                 os.fsync(self._file)
                 _sync_folder(path.parent)
@@ -43,9 +49,18 @@ class JsonlStore(LocalStore):
         except RecordError:
             os.close(self._file)
             raise
-        self._durable = durable
+
+    def _keep_tail(self, end: int) -> None:
+        """Set the tail behind `end` aside, where there is one, and cut it off."""
+        if not self._tail:
+            return
+        aside = _set_aside(Path(self.name), end, self._tail, self._durable)
+        os.ftruncate(self._file, end)
+        self.warning = f"{self.name}: the last line was not whole; its {len(self._tail):,} bytes are set aside in {aside}"
+        self._tail = b""
 
     def _write(self, seq: int, line: bytes) -> None:
+        self._keep_tail(self._written.end)
         if os.fstat(self._file).st_size != self._written.end:
             raise RecordError(f"{self.name}: another program has written to the file")
         left = memoryview(line)
@@ -55,6 +70,7 @@ class JsonlStore(LocalStore):
             os.fsync(self._file)
 
     def _cut(self, written: Written) -> None:
+        self._keep_tail(written.end)
         os.ftruncate(self._file, written.end)
 
     def _lines(self, written: Written) -> Iterator[bytes]:

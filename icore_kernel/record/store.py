@@ -66,11 +66,13 @@ def shown(target: str | Path) -> str:
     return place(str(target)).shown
 
 
-def open_store(target: str | Path, *, create: bool = True, durable: bool = False) -> Store:
+def open_store(target: str | Path, *, create: bool = True, durable: bool = False, begin: bool = False) -> Store:
     """Open a record for writing: `NAME.jsonl`, `NAME.db`, `postgresql://…?record=NAME`, or `memory:`.
 
     A record that exists is gone on with, after a check of its chain; without `create` one that does not exist is an error.
-    `durable` waits for the disk at every entry. RecordError when it cannot be opened, BusyRecord when another writer has it.
+    `durable` waits for the disk at every entry. `begin`: nothing is gone on with; a file of lines with entries is a TakenRecord, and no
+    byte of one changes before the first append (`warning` may come as late). RecordError when it cannot be opened, BusyRecord when
+    another writer has it.
     """
     words = str(target)
     if words == MEMORY:
@@ -85,7 +87,7 @@ def open_store(target: str | Path, *, create: bool = True, durable: bool = False
         case ".jsonl":
             from icore_kernel.record.jsonl import JsonlStore
 
-            return JsonlStore(Path(target), create=create, durable=durable)
+            return JsonlStore(Path(target), create=create, durable=durable, begin=begin)
         case ".db":
             from icore_kernel.record.sqlite import SqliteStore
 
