@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -202,24 +202,42 @@ def run_lines(path: Path, loop: Loop, outcome: Outcome, entries: list[Entry], as
 
 
 def _rounds(entries: list[Entry]) -> Iterator[Line]:
-    """The lines of every round; rounds that say the same as the one before are counted."""
-    before: list[str] = []
+    """The lines of every round; rounds that say the same as the one before are counted, on their line where they have only one."""
+    before: list[Line] = []
     same = 0
     for _, own in groupby(entries, key=lambda entry: entry.body.get("t", -1)):
-        said = [line for entry in own for line in _told(entry)]
-        words = [plain(piece[1:]) for piece in said]
-        if words and words == before:
+        said = list(_round(list(own)))
+        if said and [plain(piece[1:]) for piece in said] == [plain(piece[1:]) for piece in before]:
             same += 1
             continue
-        yield from _repeated(same)
-        same, before = 0, words
-        yield from said
-    yield from _repeated(same)
+        yield from _repeated(before, same)
+        same, before = 0, said
+    yield from _repeated(before, same)
 
 
-def _repeated(count: int) -> Iterator[Line]:
-    if count:
-        yield line(Piece(f"        … and the same in {number(count, 'more round')}", Part.DIM))
+def _round(entries: list[Entry]) -> Iterator[Line]:
+    """The lines of a round. A diagnosis to which nobody proposed anything is one line."""
+    idle = {entry.seq for entry, then in pairwise(entries) if entry.kind == "diagnosis" and _proposes_nothing(then)}
+    for entry in entries:
+        if entry.seq in idle:
+            (told,) = _told(entry)
+            yield (*told, Piece(": no proposal", Part.DIM))
+        elif entry.seq - 1 not in idle:
+            yield from _told(entry)
+
+
+def _proposes_nothing(entry: Entry) -> bool:
+    return entry.kind == "feedback" and not entry.body["proposal"] and not _mistake(entry)
+
+
+def _repeated(said: list[Line], more: int) -> Iterator[Line]:
+    """The lines of a round, and in how many more they are the same."""
+    if len(said) == 1 and more:
+        yield (*said[0], Piece(f"  {more + 1:,} times", Part.DIM))
+        return
+    yield from said
+    if more:
+        yield line(Piece(f"        … and the same in {number(more, 'more round')}", Part.DIM))
 
 
 def _mistake(entry: Entry) -> str:

@@ -88,6 +88,36 @@ def test_rounds_that_say_the_same_are_counted_and_long_runs_are_shortened(
     assert len(capsys.readouterr().out.splitlines()) > 200
 
 
+def test_a_diagnosis_that_nobody_answers_is_one_line_and_repeated_ones_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without `halt` nothing is enabled after the fifth round: each of the others is a diagnosis without an answer."""
+    package, record = tmp_path / "desk.icore", tmp_path / "run.jsonl"
+    begin, end = DESK.index("update halt"), DESK.index("define capability")
+    package.write_text(DESK[:begin] + DESK[end:])
+    steps = ["assign(ana, left)", "finish(ana, left)", "sign(left)", "assign(ana, right)", "fail(ana, right)"]
+    words = ["audit", str(package), "--host", _script(tmp_path, steps), "--budget", "9", "--patience", "2", "--threshold", "0"]
+    assert run([*words, "--record", str(record)]) == 3
+    said = capsys.readouterr().out.splitlines()[3:]
+    assert said[: said.index("")] == [
+        "     1  commit     assign(ana, left)  by ana",
+        "     2  diagnosis  assignment of right: beneficial reassignment  asks monitor: no proposal",
+        "     4  commit     finish(ana, left)  by ana",
+        "     5  diagnosis  assignment of right: beneficial reassignment  asks monitor: no proposal",
+        "     7  commit     sign(left)  by monitor",
+        "     8  diagnosis  assignment of right: patience, beneficial reassignment  asks monitor: no proposal",
+        "    10  commit     assign(ana, right)  by ana",
+        "    11  diagnosis  progress of right: patience  asks ana: no proposal",
+        "    13  commit     fail(ana, right)  by ana",
+        "    14  diagnosis  progress of left, right: patience  asks ana: no proposal",
+        "    16  diagnosis  progress of left, right: no enabled productive update, patience  asks ana: no proposal  4 times",
+    ]
+    kinds = [entry.kind for entry in read_entries(record)]
+    assert (kinds.count("diagnosis"), kinds.count("feedback")) == (9, 9), "the record keeps all"
+    assert run([*words, "--all"]) == 3
+    assert sum("feedback   no proposal" in line for line in capsys.readouterr().out.splitlines()) == 9
+
+
 def test_equal_runs_leave_equal_records(tmp_path: Path) -> None:
     records = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     for record in records:
@@ -174,4 +204,4 @@ def test_the_scored_host_ships_the_release(capsys: pytest.CaptureFixture[str]) -
 def test_a_package_in_which_there_is_nothing_to_do_is_diagnosed_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "idle.icore").write_text('language 1\npackage Idle "1.0"\nagents { ana }\n', encoding="utf-8")
     assert run(["audit", str(tmp_path / "idle.icore"), "--budget", "1"]) == 3
-    assert "     1  diagnosis  progress: no enabled productive update  asks ana\n" in capsys.readouterr().out
+    assert "     1  diagnosis  progress: no enabled productive update  asks ana: no proposal\n" in capsys.readouterr().out
