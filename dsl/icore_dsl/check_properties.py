@@ -22,6 +22,7 @@ from icore_dsl.mistakes import (
     S007,
     S009,
 )  # fmt: skip
+from icore_dsl.results import STANDING
 from icore_dsl.sorts import AGENT, ERROR, accepts, comparable, numeric, shown
 from icore_dsl.syntax import (
     AllowDecl,
@@ -45,9 +46,6 @@ FINDINGS = (
     "vacuous", "never_fires", "never_valid", "antecedent", "unread_invariant", "accept_unreachable", "reject_unreachable", "uncovered_root",
     "empty_roots", "serves_no_root", "never_refused", "passes", "not_final", "dead_end", "no_start", "no_fork",
 )  # fmt: skip
-STANDING = ("legality", "soundness", "faults", "feasibility", "termination", "settlement", "order stability", "reports", "definedness")
-"""Results that every check may print, whatever the properties are called."""
-
 OBSERVED = ("status", "assignee", "marker", "coverage", "terminal", "evidence")
 REPAIRS = ("assignment", "work", "evidence", "progress", "report")
 REPAIRERS = ("assignee", "proposer", "issuer", "monitor", "environment")
@@ -64,6 +62,8 @@ class Properties:
         self.found = declarations.found
         self.checked: list[str] = []
         """Names of the results of all `check` declarations."""
+        self._asked: dict[str, int] = {}
+        """Those seen so far, with their lines."""
 
     def property(self, decl: PropertyDecl) -> None:
         self.formulas.condition(decl.formula, {}, f"`{decl.kind} {decl.name}`")
@@ -81,6 +81,10 @@ class Properties:
 
     def check(self, decl: CheckDecl) -> None:
         for item in decl.items:
+            name = name_of(item, True)
+            if name in self._asked:
+                self.found.add(R022, item.span, f"`check {name}` is declared already, line {self._asked[name]}", "leave it out here")
+            self._asked.setdefault(name, item.span.line)
             for alternatives in item.given:
                 self._given(alternatives)
             self._on(item)

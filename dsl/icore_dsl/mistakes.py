@@ -152,6 +152,7 @@ R023 = Code("R023")
 R024 = Code("R024")
 R025 = Code("R025")
 R026 = Code("R026")
+R027 = Code("R027")
 
 NAMES: tuple[Row, ...] = (
     Row("R001", "unknown name", "No value, agent, obligation, status, marker, input, clock or definition has this name.", "package A\ninvariant x: ship"),
@@ -180,6 +181,7 @@ NAMES: tuple[Row, ...] = (
     Row("R024", "the theory's own name", "The theory uses this name for itself; packages use what it exports.", "package A\ninvariant x: sup"),
     Row("R025", "a reserved name", "environment, monitor and any are who moves or issues; nothing else is called so.", "package A\nagents { monitor {} }"),
     Row("R026", "no such member", "The family has no member with this index.", "package A\nobligation type T {}\nobligations { a[1..2]: T }\ninvariant x: status(a[3]) == open"),
+    Row("R027", "the name of a built-in result", "Every check has results of its own (legality, soundness, reports, …); a property or a run is called otherwise, so that each name says one thing.", "package A\ninvariant soundness: true"),
 )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from icore_dsl.constants import evaluate
-from icore_dsl.mistakes import D002, D023, R021, R022, S003, S009, S010, S011
+from icore_dsl.mistakes import D002, D023, R021, R022, R027, S003, S009, S010, S011
 from icore_dsl.resolve import INTERFACES, Names, Signature, Symbol
+from icore_dsl.results import BUILT_IN
 from icore_dsl.sorts import AGENT, BOOL, ERROR, INT, TEXT, ItemSort, Kind, Maybe, Number, Plain, SetSort, Whole, named, shown
 from icore_dsl.syntax import (
     AgentsDecl,
@@ -167,6 +168,9 @@ def _first(names: Names, decl: Decl) -> None:
             else:
                 names.updates[name] = decl
         case PropertyDecl(name=name, span=span) | RunDecl(name=name, span=span):
+            if name in BUILT_IN:
+                said = f"`{name}` is a result of its own in reports: nothing that is declared is called so"
+                found.add(R027, found.word(span, name), said, "choose another name")
             names.once(names.results, name, found.word(span, name), "a property or run")
         case OperationsDecl(names=words):
             names.operations.update(word.id for word in words)

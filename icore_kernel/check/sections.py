@@ -18,7 +18,7 @@ from icore_kernel.check.repair import repair_of, was_false
 from icore_kernel.explore.judge import successor
 from icore_kernel.explore.model import ANSWERED, Exploration, Unaudited, Violation
 from icore_kernel.load import Loaded
-from icore_kernel.runs import run_of_finality, run_of_violation, run_to
+from icore_kernel.runs import run_of_violation, run_to
 from icore_kernel.system import Clause, Kind
 from icore_kernel.verdict import Assurance, Obligation, Reason, Result, Verdict
 
@@ -274,10 +274,3 @@ class Sections:
             run_to(self.found, ends.first), why(self.system, self.found.store.state(ends.first)), engine(self.found),
             repair=self.rootless or said, seconds=self.found.seconds,
         )  # fmt: skip
-
-    def finality(self) -> Result | None:
-        found = self.found.finality
-        if found is None:
-            return None
-        changed = ", ".join(f"{c.label} of {c.instance}" for c in found.changed)
-        return Result("finality", Verdict.VIOLATED, Assurance.EXHAUSTIVE, changed, None, run_of_finality(self.system, found))
