@@ -303,7 +303,8 @@ def whatif(file: Path, revoke: str, at: str | None, settings: dict[str, str], fo
 @click.option("--package", metavar="FILE", type=PATH, help="It must be about this package: a record brings its own.")
 @FORMAT
 @click.option("--theory", metavar="DIR", type=PATH, help="It must be by the theory in this folder, and not by the installed one.")
-def verify(record: str, key: str | None, package: Path | None, form: str, theory: Path | None) -> int:
+@click.option("--all", "every", is_flag=True, help="Print all that is wrong with the entries, and not only the first.")
+def verify(record: str, key: str | None, package: Path | None, form: str, theory: Path | None, every: bool) -> int:
     """Verify RECORD: its chain, its seal and signature, and what was committed in it.
 
     Exit status: 0 intact and sealed, 3 intact but not sealed, or by a theory that is not known here, 1 broken, or not what
@@ -311,7 +312,7 @@ def verify(record: str, key: str | None, package: Path | None, form: str, theory
     """
     from icore_kernel.cli_record import verify_record
 
-    return verify_record(record, key, form == "json", package, theory)
+    return verify_record(record, key, form == "json", package, theory, every)
 
 
 @click.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -12,7 +13,8 @@ import click
 
 from icore_kernel.cli_rules import Rules, rules_of
 from icore_kernel.record import verify as verification
-from icore_kernel.record.entry import Entry, RecordError
+from icore_kernel.record.checker import MOST
+from icore_kernel.record.entry import Entry, RecordError, numbered
 from icore_kernel.record.store import read_entries
 from icore_kernel.record.verify import Check, Signature, Verified, verify
 from icore_kernel.report import paint
@@ -25,7 +27,9 @@ _NAME, _WORD = 14, 10
 """Widths of the names of the rows, and of what each of them is found to be."""
 
 
-def verify_record(target: str, key: str | None, as_json: bool, package: Path | None = None, theory: Path | None = None) -> ExitStatus:
+def verify_record(
+    target: str, key: str | None, as_json: bool, package: Path | None = None, theory: Path | None = None, every: bool = False
+) -> ExitStatus:
     """Verify, print as asked, and return 0 intact and sealed, 3 intact but not sealed or by another theory, 1 broken, 2 no record."""
     from icore_kernel.cli_check import Wrong, refuse
     from icore_kernel.cli_replay import no_saved_run
@@ -46,7 +50,7 @@ def verify_record(target: str, key: str | None, as_json: bool, package: Path | N
 
         click.echo(dump(verified_record(found, rules)))
     else:
-        paint.write(verified_lines(found, rules, package), sys.stdout)
+        paint.write(verified_lines(found, rules, package, every), sys.stdout)
     return status_of(found, rules)
 
 
@@ -79,29 +83,50 @@ def _wrong(wrong: RecordError) -> ExitStatus:
     return ExitStatus.BAD_INPUT
 
 
-def verified_lines(found: Verified, rules: Rules | None = None, package: Path | None = None) -> Iterator[Line]:
+def verified_lines(found: Verified, rules: Rules | None = None, package: Path | None = None, every: bool = False) -> Iterator[Line]:
+    """`every`: all that is wrong with the entries, and not only the first with the number of the others."""
     chain = found.chain
     yield line(Piece(found.record, Part.STRONG), f" · {number(chain.count, 'entry', 'entries')}")
     yield line()
     if chain.broken is not None:
         at, what = chain.broken
-        yield _row("chain", Piece("broken", Part.BAD), f"line {at:,}: {what}")
+        yield _row("chain", Piece("broken", Part.BAD), f"{numbered(at)}: {what}")
     else:
         yield _row("chain", Piece("intact", Part.GOOD), f"head {chain.head}")
         yield from _seal_rows(found)
     for name, problems in found.checks:
         said = Piece("violated", Part.BAD) if problems else Piece("holds", Part.GOOD)
-        yield _row(name, said, number(len(problems), "problem") if problems else "")
+        least = "at least " if len(problems) >= MOST else ""  # the checker says no more of them
+        yield _row(name, said, f"{least}{number(len(problems), 'problem')}" if problems else "")
     for name, why in found.unchecked:
         yield _row(name, Piece("unknown", Part.UNSURE), why)
     yield from [] if rules is None else _rule_rows(rules, package)
     yield line()
-    problems_said = (*found.problems, *(rules.problems if rules is not None else ()))
-    if chain.broken is None and problems_said:
-        for words in problems_said:
-            yield line(f"  {words}")
+    wrong = _wrong_lines(found, rules, every) if chain.broken is None else []
+    if wrong:
+        yield from (line(f"  {words}") for words in wrong)
         yield line()
     yield line(_last(found, rules))
+
+
+_ENTRY = re.compile(r"entry (\d+) \(([a-z-]+)\): ")
+
+
+def _wrong_lines(found: Verified, rules: Rules | None, every: bool) -> list[str]:
+    """What is wrong, one thing a line. Of the entries only the first unless `every`: after one that is forged, all may differ."""
+    of_entries = sorted((problem for _, problems in found.checks for problem in problems), key=_entry_of)
+    others = [problem for problem in found.problems if problem not in of_entries]
+    said = [_ENTRY.sub(lambda at: f"entry {at[1]} ({at[2]}, line {int(at[1]) + 1}): ", problem) for problem in of_entries]
+    if not every and len(said) > 1:
+        first, last = _entry_of(of_entries[1]), _entry_of(of_entries[-1])
+        where = f"in entry {first}" if first == last else f"in entries {first} to {last}"
+        said[1:] = [f"and {number(len(said) - 1, 'more problem')}, {where}, which may follow from it: --all prints all"]
+    return [*others, *said, *(rules.problems if rules is not None else ())]
+
+
+def _entry_of(problem: str) -> int:
+    at = _ENTRY.match(problem)
+    return -1 if at is None else int(at[1])
 
 
 def _rule_rows(rules: Rules, package: Path | None) -> Iterator[Line]:
@@ -186,7 +211,7 @@ def verified_record(found: Verified, rules: Rules | None) -> dict[str, object]:
         "signature": found.signature.value,
         "signed_by": found.signed_by,
         "trusted": found.trusted,
-        "broken": None if chain.broken is None else {"line": chain.broken[0], "what": chain.broken[1]},
+        "broken": None if chain.broken is None else {"entry": chain.broken[0] - 1, "line": chain.broken[0], "what": chain.broken[1]},
         "tail": len(chain.tail),
         "checks": [{"name": name, "problems": list(problems)} for name, problems in found.checks],
         "theory": None if rules is None else rules.theory,

@@ -219,13 +219,13 @@ def test_a_broken_line_is_an_error_that_names_it_and_nothing_is_touched(tmp_path
     in_parts(path, 4)
     lines = path.read_bytes().splitlines(keepends=True)
     for broken, says in (
-        ([lines[0], lines[1].replace(b'"n":1', b'"n":7'), *lines[2:]], "line 2: the hash is not that of the entry"),
-        ([lines[0], b"\n", *lines[1:]], "line 2: byte 0: the end where a value is expected"),
-        ([lines[0], *lines[2:]], "line 2: entry 2 where entry 1 is expected"),
-        ([*lines[:3], b'{"body"\n'], "line 4: byte 7: the end where : is expected"),
-        ([*lines, lines[3]], "line 5: entry 3 where entry 4 is expected"),
-        ([*lines[:3], lines[3].replace(b"\n", b"\r\n")], "line 4: byte 188: a carriage return after the end of the value"),
-        ([*lines[:3], lines[3].replace(b"\n", b"x")], "line 4: byte 188: a line break is expected"),
+        ([lines[0], lines[1].replace(b'"n":1', b'"n":7'), *lines[2:]], "entry 1 (line 2): the hash is not that of the entry"),
+        ([lines[0], b"\n", *lines[1:]], "entry 1 (line 2): byte 0: the end where a value is expected"),
+        ([lines[0], *lines[2:]], "entry 1 (line 2): entry 2 where entry 1 is expected"),
+        ([*lines[:3], b'{"body"\n'], "entry 3 (line 4): byte 7: the end where : is expected"),
+        ([*lines, lines[3]], "entry 4 (line 5): entry 3 where entry 4 is expected"),
+        ([*lines[:3], lines[3].replace(b"\n", b"\r\n")], "entry 3 (line 4): byte 188: a carriage return after the end of the value"),
+        ([*lines[:3], lines[3].replace(b"\n", b"x")], "entry 3 (line 4): byte 188: a line break is expected"),
     ):
         content = b"".join(broken)
         path.write_bytes(content)
@@ -457,7 +457,7 @@ def test_rows_changed_behind_its_back_are_found(tmp_path: Path) -> None:
     ):
         base.execute(change)
         base.commit()
-        with pytest.raises(BrokenRecord, match=r"line [2345]: "):
+        with pytest.raises(BrokenRecord, match=r"\(line [2345]\): "):
             open_store(path)
         with pytest.raises(BrokenRecord):
             list(read_entries(path))

@@ -54,7 +54,7 @@ def test_a_file_of_something_else_is_left_as_it_is(content: bytes, desk: str, tm
     path = tmp_path / "notes.jsonl"
     path.write_bytes(content)
     assert run(["audit", desk, "--record", str(path)]) == 2
-    assert "line 1: not a record: this is not how an entry begins" in capsys.readouterr().err
+    assert "entry 0 (line 1): not a record: this is not how an entry begins" in capsys.readouterr().err
     assert path.read_bytes() == content and len(list(tmp_path.glob("notes*"))) == 1
     assert run(["verify", str(path)]) == 1
 

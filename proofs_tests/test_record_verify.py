@@ -81,7 +81,7 @@ def test_a_broken_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         1,
         f"""{path} · 1 entry
 
-  chain         broken    line 2: the hash is not that of the entry
+  chain         broken    entry 1 (line 2): the hash is not that of the entry
 
 broken
 """,
@@ -152,8 +152,35 @@ def test_what_the_standing_checks_find_makes_it_broken(
   definition 7  violated  2 problems
   nothing       holds
 
-  entry 1 (commit): one thing
-  entry 2 (end): another
+  entry 1 (commit, line 2): one thing
+  and 1 more problem, in entry 2, which may follow from it: --all prints all
+
+broken
+""")
+    status, said = printed(capsys, path, "--all")
+    assert (status, said.splitlines()[-5:]) == (
+        1, ["", "  entry 1 (commit, line 2): one thing", "  entry 2 (end, line 3): another", "", "broken"]
+    )  # fmt: skip
+    assert run(["verify", path, "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["problems"] == ["entry 1 (commit): one thing", "entry 2 (end): another"]
+
+
+def test_the_earliest_problem_of_all_checks_is_shown_and_the_others_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """20 are as many as the checker says. What is wrong with the seal is of no entry, and stays."""
+    many = [f"entry {2 + n // 10} (commit): problem {n}" for n in range(20)]
+    monkeypatch.setattr(cli_record, "checks", lambda: (("definition 7", lambda _: many), ("replay", lambda _: ["entry 1 (commit): early"])))
+    key = "0" * 64
+    status, said = printed(capsys, written(tmp_path, sealed_lines(SMALL)), "--key", key)
+    assert status == 1
+    assert said.endswith("""
+  definition 7  violated  at least 20 problems
+  replay        violated  1 problem
+
+  not signed; a signature by HASH is expected
+  entry 1 (commit, line 2): early
+  and 20 more problems, in entries 2 to 3, which may follow from it: --all prints all
 
 broken
 """)
@@ -164,7 +191,10 @@ def test_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases = {
         0: (lines, {"entries": 4, "sealed": True, "broken": None, "tail": 0, "problems": [], "unsure": []}),
         3: ([*lines[:2], b"{"], {"entries": 2, "sealed": False, "broken": None, "tail": 1, "problems": []}),
-        1: ([lines[0], lines[2]], {"entries": 1, "sealed": False, "broken": {"line": 2, "what": "entry 2 where entry 1 is expected"}}),
+        1: (
+            [lines[0], lines[2]],
+            {"entries": 1, "sealed": False, "broken": {"entry": 1, "line": 2, "what": "entry 2 where entry 1 is expected"}},
+        ),
     }
     for status, (given, expected) in cases.items():
         assert run(["verify", written(tmp_path, given), "--format", "json"]) == status

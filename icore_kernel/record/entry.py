@@ -29,11 +29,16 @@ class RecordError(Exception):
     """A record that cannot be read or written as asked; the message says which, and what to do where something can be done."""
 
 
+def numbered(line: int) -> str:
+    """The entry that should stand in a line, as messages call it: entries count from 0, and lines, as editors have them, from 1."""
+    return f"entry {line - 1:,} (line {line:,})"
+
+
 class BrokenRecord(RecordError):
     """A record whose lines are not a chain of entries. `line` counts from 1; `what` is wrong with it."""
 
     def __init__(self, record: str, line: int, what: str) -> None:
-        super().__init__(f"{record}: line {line:,}: {what}")
+        super().__init__(f"{record}: {numbered(line)}: {what}")
         self.line, self.what = line, what
 
 

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from icore_kernel.record.chain import ChainReport, check_chain
-from icore_kernel.record.entry import ZERO, BrokenRecord, Entry, RecordError
+from icore_kernel.record.entry import ZERO, BrokenRecord, Entry, RecordError, numbered
 from icore_kernel.record.seal import MissingExtra, WrongSignature, check_signature
 from icore_kernel.record.store import read_entries, read_lines, shown
 
@@ -88,7 +88,7 @@ def verify(target: str | Path, trusted: str | None = None, checks: Iterable[tupl
         chain = ChainReport(wrong.line - 1, ZERO, None, (wrong.line, wrong.what))
     if chain.broken is not None:
         number, what = chain.broken
-        return Verified(shown(target), chain, Signature.NONE, None, False, (), (f"line {number:,}: {what}",), ())
+        return Verified(shown(target), chain, Signature.NONE, None, False, (), (f"{numbered(number)}: {what}",), ())
     if not chain.count and not chain.tail:
         raise RecordError(f"{shown(target)}: empty: there is no record in it")
     problems: list[str] = []
