@@ -7,6 +7,7 @@ writes, what they record), named clauses, properties. `ground` builds it; explor
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from dataclasses import field as dataclass_field
 from enum import Enum
 from fractions import Fraction
 
@@ -85,11 +86,23 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Due:
+    """The number num/den that is to be written, where that can leave the field's domain."""
+
+    num: Term
+    den: Term
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
-    """field := value, the value a term over the state before. All writes of an update happen at once."""
+    """field := value, the value a term over the state before. All writes of an update happen at once.
+
+    Where an update is not `defined`, `value` is some code of the domain all the same; `due` says what was to be written, for people.
+    """
 
     field: Field
     value: Term
+    due: Due | None = dataclass_field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

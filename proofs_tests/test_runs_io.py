@@ -243,3 +243,28 @@ def test_a_saved_lasso_goes_round(tmp_path: Path) -> None:
     assert replay(strong, run).broken is False
     assert replay(loaded.system, replace(run, cycle=run.cycle[:1])).broken is False, "it does not come back"
     assert replay(loaded.system, replace(run, cycle=())).broken is False, "an agent can go on"
+
+
+OUTSIDE = """package Outside
+input c { n: 0..2 = 0, m: 0..2 = 0, q: {0.2, 0.5} = 0.2, b: bool = false }
+update leap by environment { set c.n := c.n + 3, c.m := c.m + 1, c.q := c.q + 0.1, c.b := not c.b }
+"""
+
+
+def test_a_write_outside_its_domain_is_shown_as_what_was_to_be_written(tmp_path: Path) -> None:
+    """c.n would be 3, 0.3 is none of the values of c.q: what stays inside is shown as ever."""
+    path = tmp_path / "outside.icore"
+    path.write_text(OUTSIDE, encoding="utf-8")
+    report = api.check(api.load(path))
+    legality = next(result for result in report.results if result.name == "legality")
+    assert legality.run is not None and legality.run.steps == ()
+    assert legality.run.offending == Step(
+        "leap",
+        "environment",
+        (
+            Change("c.n", "0", "3"),
+            Change("c.m", "0", "1"),
+            Change("c.q", "1/5", "3/10"),
+            Change("c.b", "false", "true"),
+        ),
+    )

@@ -315,10 +315,10 @@ class Effects:
             known = self.slots.field(key)
             if known is None:
                 continue
-            code, fits = self.slots.encode(key, value)
+            code, fits, due = self.slots.encode(key, value)
             inside.append(fits)
             if code is not self.slots.term(key):
-                writes.append(Write(known, code))
+                writes.append(Write(known, code, None if fits.is_true else due))
                 post[known.index] = code
         capturing = any(self.slots.keys_of("captured", certificate) for certificate in draft.issued)
         for certificate in self._premises_first(draft) if capturing else ():

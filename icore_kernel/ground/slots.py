@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from icore_dsl.mistakes import G006
 from icore_kernel.ground.values import Algebra, Choice, Element, GroundingError, Quantity, SetValue, Value, show_value
-from icore_kernel.system import Domain, DomainKind, Field
+from icore_kernel.system import Domain, DomainKind, Due, Field
 from icore_kernel.terms.node import Term
 
 Key = tuple[object, ...]
@@ -118,29 +118,30 @@ class Slots:
     def truth(self, key: Key) -> Term:
         return self.algebra.boolean(self._values[key])
 
-    def encode(self, key: Key, value: Value) -> tuple[Term, Term]:
-        """A value as the code term to write into the slot's field, and the condition under which it is in the domain."""
+    def encode(self, key: Key, value: Value) -> tuple[Term, Term, Due | None]:
+        """A value as the code term to write into the slot's field, the condition under which it is in the domain, and of a
+        number the number itself."""
         slot, field = self.known[key], self._field_of[key]
         bank, domain = self.algebra.bank, field.domain
         if domain.kind is DomainKind.BOOL:
-            return self.algebra.boolean(value), bank.true
+            return self.algebra.boolean(value), bank.true, None
         if domain.kind is DomainKind.INT:
             q = self.algebra.quantity(value)
             whole = bank.eq(bank.mod(q.num, q.den), bank.integer(0))
             number = q.num if q.den is bank.integer(1) else bank.floordiv(q.num, q.den)
             inside = bank.and_(whole, bank.le(bank.integer(domain.lo), number), bank.le(number, bank.integer(domain.hi)))
-            return (number if inside.is_true else bank.ite(inside, number, bank.integer(domain.lo))), inside
+            return (number if inside.is_true else bank.ite(inside, number, bank.integer(domain.lo))), inside, Due(q.num, q.den)
         if isinstance(value, Quantity):
             same = [self.algebra.boolean(self.algebra.equal(value, v)) for v in slot.values]
             code = bank.integer(domain.lo)
             for i, here in enumerate(same):
                 code = bank.ite(here, bank.integer(i), code)
-            return code, bank.disj(same)
+            return code, bank.disj(same), Due(value.num, value.den)
         if not isinstance(value, SetValue):
             choice = self.algebra.as_choice(value)
             codes = [i for i, v in enumerate(choice.domain) if v in slot.values]
             inside = bank.member(choice.term, codes) if codes else bank.false
-            return self.algebra.recode(choice, slot.values), inside
+            return self.algebra.recode(choice, slot.values), inside, None
         raise GroundingError(G006, f"{slot.name} cannot hold {value!r}")
 
 
