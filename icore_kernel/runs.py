@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from icore_kernel.explore import judge
 from icore_kernel.explore.model import Exploration, FinalityBreak, Path, State, Violation, trace
-from icore_kernel.meaning import scalar
-from icore_kernel.system import Domain, Due, System
+from icore_kernel.system import Domain, System
 from icore_kernel.verdict import Change, Run, Step
 
 
@@ -29,11 +26,10 @@ def run_of(system: System, path: Path, offending: int | None = None) -> Run:
 def step_of(system: System, index: int, before: State, after: State) -> Step:
     """One occurrence of update `index`, with what it changes. Where its writes leave their domains: with what was to be written."""
     update = system.updates[index]
-    leaves = not scalar.evaluate(update.defined, before)
-    due = {write.field.index: _due(write.due, before) for write in update.writes if leaves and write.due is not None}
+    due = judge.due(update, before)
     changes: list[Change] = []
     for field, old, new in zip(system.fields, before, after, strict=True):
-        shown = field.domain.show(old), due.get(field.index) or _shown(field.domain, new)
+        shown = field.domain.show(old), str(due[field.index]) if field.index in due else _shown(field.domain, new)
         if field.root and shown[0] != shown[1]:
             changes.append(Change(field.name, *shown))
     return Step(update.name, update.actor, tuple(changes))
@@ -41,12 +37,6 @@ def step_of(system: System, index: int, before: State, after: State) -> Step:
 
 def _shown(domain: Domain, code: int) -> str:
     return domain.show(code) if domain.lo <= code <= domain.hi else str(code)
-
-
-def _due(due: Due, state: State) -> str:
-    """Empty for a quotient by zero, which is no value."""
-    number, divisor = int(scalar.evaluate(due.num, state)), int(scalar.evaluate(due.den, state))
-    return str(Fraction(number, divisor)) if divisor else ""
 
 
 def run_to(exploration: Exploration, number: int) -> Run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import assert_never
 
 from icore_kernel.explore.model import Audited, Failing, Mode, Phase, State, Unaudited
@@ -68,6 +69,19 @@ def successor(update: GroundUpdate, state: State) -> State:
     for write in update.writes:
         after[write.field.index] = int(scalar.evaluate(write.value, state))
     return tuple(after)
+
+
+def due(update: GroundUpdate, state: State) -> dict[int, Fraction]:
+    """By field index, the numbers that are to be written where they may leave their domains; none where `defined` holds, or by zero."""
+    if scalar.evaluate(update.defined, state):
+        return {}
+    found: dict[int, Fraction] = {}
+    for write in update.writes:
+        if write.due is not None:
+            number, divisor = (int(scalar.evaluate(term, state)) for term in (write.due.num, write.due.den))
+            if divisor:
+                found[write.field.index] = Fraction(number, divisor)
+    return found
 
 
 def occurs(update: GroundUpdate, state: State) -> bool:
