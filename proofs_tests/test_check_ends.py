@@ -150,6 +150,24 @@ def test_a_package_without_updates_holds_of_its_initial_states_and_says_so(tmp_p
     assert kinds == ["unread_invariant", "no_start"]
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("update up by environment { set x.at := x.at + 4 }\n", "no update that is enabled can take place (`up`): nothing ever happens"),
+        (
+            "update up by monitor { requires x.at == 3 set x.at := 1 }\nupdate down by monitor { when x.at == 2 set x.at := 1 }\n",
+            "no update that is enabled can take place (`up`): nothing ever happens",
+        ),
+        (
+            "update up by environment { when x.at == 3 set x.at := 1 }\nfault slip { when x.at == 0 set x.at := 1 }\n",
+            "no update is enabled in the initial state: nothing but faults ever happens",
+        ),
+    ],
+)
+def test_what_is_enabled_and_cannot_take_place_is_not_called_disabled(tmp_path: Path, icore: Icore, more: str, said: str) -> None:
+    assert f"{said} (" in icore("check", written(tmp_path, STILL + more))[1]
+
+
 def test_a_package_with_updates_that_never_happen_is_another_thing(tmp_path: Path, icore: Icore) -> None:
     path = written(tmp_path, STILL + "update up by environment { when x.at == 3 set x.at := 1 }\n")
     status, out, _ = icore("check", path)

@@ -52,9 +52,15 @@ def _updates(system: System, exploration: Exploration, where: Places) -> Iterato
         fires[update.schema] = fires.get(update.schema, 0) + cover.committed
         occurs[update.schema] = occurs.get(update.schema, 0) + cover.enabled
     if not any(count for schema, count in fires.items() if schema not in faults):
-        no_update = len(faults) == len(where.schemas)
-        why = "no update is declared" if no_update else "no update is enabled in the initial state"
-        yield Finding("no_start", "", f"{why}: nothing ever happens", where.first_update)
+        tried = [schema for schema, count in occurs.items() if count and schema not in faults]
+        if len(faults) == len(where.schemas):
+            why = "no update is declared"
+        elif tried:
+            why = f"no update that is enabled can take place ({', '.join(f'`{schema}`' for schema in tried[:3])}{', …' * (len(tried) > 3)})"
+        else:
+            why = "no update is enabled in the initial state"
+        happens = "nothing but faults ever happens" if any(fires.values()) else "nothing ever happens"
+        yield Finding("no_start", "", f"{why}: {happens}", where.first_update)
     for schema, count in fires.items():
         span = spans.get(schema)
         passed = exploration.passed.get(schema, 0)
