@@ -76,7 +76,21 @@ def test_what_is_unreachable_by_what_nothing_moves_is_a_finding_too(command: Com
     path = write(f"{COUNTER}input y {{ at: 0..3 = 0 }}\nunreachable never: y.at == 3\n")
     status, text, _ = command("check", "--strict", path)
     assert status == 1
-    assert f"`never` reads nothing that an update writes ({path}:7)" in text
+    assert f"the formula of `never` is false whatever updates do ({path}:7)" in text
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ("invariant a: x.at >= 0", "the formula of `a` is true whatever updates do"),
+        ("unreachable a: x.at + 1 < 1", "the formula of `a` is false whatever updates do"),
+        ("invariant a: x.at >= 0 and y.at < 4 and z.at == 0", "`a` depends on nothing that an update writes"),
+    ],
+)
+def test_what_the_domains_decide_is_not_said_to_read_nothing(command: Command, write: Write, declared: str, said: str) -> None:
+    """All three read `x.at`, which an update writes; `z` starts anywhere and is written by none."""
+    path = write(f"{COUNTER}input y {{ at: 0..3 = 0 }}\ninput z {{ at: 0..1 }}\ninitially z.at == 0\n{declared}\n")
+    assert f"{said} ({path}:9)" in command("check", path)[1]
 
 
 def test_allow_vacuous_silences_by_subject_alone(command: Command, tmp_path: Path) -> None:

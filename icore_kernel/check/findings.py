@@ -32,14 +32,20 @@ def allowed(system: System, finding: Finding) -> Finding:
 
 
 def _static(system: System) -> Iterator[Finding]:
-    """Invariants (and what is to be unreachable) that read nothing any update writes: they say something of the initial states only."""
+    """Invariants (and what is to be unreachable) that depend on nothing any update writes: they say something of the initial states only.
+
+    Their text may read what is written all the same, where the domains of the fields decide it.
+    """
     written = 0
     for update in system.updates:
         for write in update.writes:
             written |= 1 << write.field.index
     for prop in system.properties:
         if prop.kind in {PropertyKind.INVARIANT, PropertyKind.UNREACHABLE} and not prop.formula.reads & written:
-            yield Finding("unread_invariant", prop.name, f"`{prop.name}` reads nothing that an update writes", prop.span)
+            said = f"`{prop.name}` depends on nothing that an update writes"
+            if prop.formula.is_true or prop.formula.is_false:
+                said = f"the formula of `{prop.name}` is {str(prop.formula.is_true).lower()} whatever updates do"
+            yield Finding("unread_invariant", prop.name, said, prop.span)
 
 
 def _updates(system: System, exploration: Exploration, where: Places) -> Iterator[Finding]:
