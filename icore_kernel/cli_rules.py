@@ -32,7 +32,7 @@ def rules_of(entries: Iterable[Entry], package: Path | None, theory: Path | None
 
     Raises Wrong (cli_check) where the package or the theory to compare with cannot be read.
     """
-    from icore_kernel.audit.replay import digest_of_texts
+    from icore_kernel.audit.recorded import digest_of_texts
     from icore_kernel.cli_check import answer
     from icore_kernel.load import load_theory
 

@@ -9,7 +9,7 @@ import pytest
 from audit_desk import DESK
 from theory_lab import SPEC, theory_copy
 
-from icore_kernel.audit.replay import digest_of_texts
+from icore_kernel.audit.recorded import digest_of_texts
 from icore_kernel.cli import run
 from icore_kernel.record.seal import seal
 from icore_kernel.record.store import open_store, read_entries

@@ -263,10 +263,10 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 def test_a_random_change_of_what_was_done_is_found_and_nothing_fails_over_one(
     changes: int, run: Dicts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded, whole = module._load(run[0]["body"]), module._load
+    loaded, whole = module.load_recorded(run[0]["body"]), module.load_recorded
     packages = json.dumps([run[0]["body"]["package"], run[0]["body"]["theory"]])
     known = lambda body: loaded if json.dumps([body["package"], body["theory"]]) == packages else whole(body)  # noqa: E731
-    monkeypatch.setattr(module, "_load", known)
+    monkeypatch.setattr(module, "load_recorded", known)
     chance, found = random.Random(5), 0
     every = [[at for at in places(e["body"]) if at] for e in run]
     for _ in range(changes):

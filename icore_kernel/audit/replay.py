@@ -10,26 +10,26 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path, PurePosixPath
 from typing import Any, assert_never
 
 from icore_kernel.audit.auditor import FORMAT, Audit, Auditor, Disagreement
+from icore_kernel.audit.course import BUDGET_REPORT
 from icore_kernel.audit.declared import declared
 from icore_kernel.audit.diagnosis import ASSIGNMENT, FLAG, NOTHING_ENABLED, PATIENCE, QUALITY, REASSIGN, Diagnostician, Diagnostics
+from icore_kernel.audit.differences import Differs, first_difference, listed, short
 from icore_kernel.audit.frame import Frame, Outcome, diagnosis_json
 from icore_kernel.audit.host import CodeOrName, Diagnosis, Step
 from icore_kernel.audit.judge import Judge
 from icore_kernel.audit.label import Labelled, actors
-from icore_kernel.audit.loop import BUDGET_REPORT
+from icore_kernel.audit.recorded import load_recorded, require_tables
 from icore_kernel.audit.recovery import progressed, recovery_violations
 from icore_kernel.audit.schedule import CLAUSE
 from icore_kernel.explore.model import State
-from icore_kernel.load import InputError, Loaded, UsageError, assemble, load_theory, parse_module
+from icore_kernel.load import InputError, UsageError
 from icore_kernel.prove.commit import Ruling
 from icore_kernel.record.canonical import canonical
 from icore_kernel.record.entry import Entry
 from icore_kernel.record.memory import MemoryStore
-from icore_kernel.record.verify import Unchecked
 from icore_kernel.system import System
 
 NOT_OF_THE_STATE = frozenset({"answer", "solver", CLAUSE})
@@ -41,10 +41,6 @@ SPEAKS_OF_STATE = frozenset({"refusal", "feedback", "internal", "end"})
 RATIO = re.compile(r"[0-9]{1,200}(/0{0,199}[1-9][0-9]{0,199})?")
 PHASES = {16: "ordinary", 34: "recovery", 45: "report"}
 """Which line of Algorithm 1 commits what."""
-
-
-class Differs(Exception):
-    """What an entry says, and the package does not."""
 
 
 class ByEvaluation:
@@ -90,10 +86,10 @@ class Replay:
             raise Differs("the first entry of a record is its opening")
         body = opening.body
         if body["format"] != FORMAT:
-            raise Differs(f"its format is {_short(body['format'])}, and {FORMAT} is read here")
-        self.loaded, self.theory = _load(body)
+            raise Differs(f"its format is {short(body['format'])}, and {FORMAT} is read here")
+        self.loaded, self.theory = load_recorded(body)
         if self.theory == "record":
-            _ask(self.loaded)
+            require_tables(self.loaded)
         known = {f["name"]: f for f in body["declared"]["fields"]}
         free = {f.name: body["state"][f.name] for f in self.loaded.system.free if f.name in known}
         evaluation = None if solver else ByEvaluation(self.loaded.system)
@@ -146,7 +142,7 @@ class Replay:
                 self._recovered()
         if entry.kind in TIMED:
             if type(body["t"]) is not int or body["t"] < self.t:
-                raise Differs(f"it is of round {_short(body['t'])}, after one of round {self.t}")
+                raise Differs(f"it is of round {short(body['t'])}, after one of round {self.t}")
             if body["t"] > self.t:
                 if self.patience is not None:
                     self._next_round(entry)
@@ -255,7 +251,7 @@ class Replay:
         unusable = any(v["clause"] in NOT_OF_THE_STATE for v in body["violations"])
         broken = sorted({(v.clause, v.instance) for v in audit.violations})
         if not unusable and said != broken:
-            raise Differs(f"it breaks {_listed(broken)}, where the record says {_listed(said)}")
+            raise Differs(f"it breaks {listed(broken)}, where the record says {listed(said)}")
         self.h += 1
         self._agree("is about", body["update"], audit.steps[-1].update if audit.steps else None)
         if recovery:
@@ -273,7 +269,7 @@ class Replay:
         agent, named = body["agent"], violation["instance"]
         asked = agent in actors(self.auditor.tables) and (not named or self.auditor.labeller.number(named) in numbers)
         if asked or body["proposal"]:
-            raise Differs(f"it refuses a schedule, and {_short(agent)} could be asked")
+            raise Differs(f"it refuses a schedule, and {short(agent)} could be asked")
 
     def _diagnosis(self, body: Mapping[str, Any]) -> None:
         """Line 26 and what follows from it, as far as the record holds what it was made of."""
@@ -329,73 +325,7 @@ class Replay:
 
     def _agree(self, what: str, said: Any, found: Any) -> None:
         if canonical(said) != canonical(found):
-            raise Differs(f"it {what} {_first_difference(said, found)}")
-
-
-def _load(body: Mapping[str, Any]) -> tuple[Loaded, str]:
-    """The package of an opening from its sources, and whose theory it was grounded with."""
-    said, rules = body["package"], body["theory"]
-    modules, whose = load_theory(), "installed"
-    package, *libraries = ((s["path"], parse_module(s["text"], s["path"])) for s in said["sources"])
-    if digest_of_texts(module.text for module in modules) != rules["digest"]:
-        modules, whose = tuple(parse_module(s["text"], f"spec/{s['path']}") for s in rules["sources"]), "record"
-    loaded = assemble(
-        Path(PurePosixPath(package[0]).name), package[1], modules, dict(libraries), said["settings"], own_theory=whose == "record"
-    )  # fmt: skip
-    if digest_of_texts(source["text"] for source in rules["sources"]) != rules["digest"]:
-        raise Differs("the sources of the theory have another digest than it says")
-    for name, digest, found in (
-        ("theory", rules["digest"], loaded.system.theory_digest),
-        ("package", said["digest"], loaded.system.package_digest),
-    ):
-        if digest != found:
-            raise Differs(f"the sources of the {name} have another digest than it says")
-    if (said["name"], said["version"]) != (loaded.system.name, loaded.system.version):
-        raise Differs("the sources are those of another package")
-    return loaded, whose
-
-
-def _ask(loaded: Loaded) -> None:
-    """Unchecked where a theory that the record brings lacks what is asked of one here: it may be that of another icore."""
-    from icore_kernel.ground.values import GroundingError
-
-    try:
-        if loaded.grounded is not None:
-            loaded.grounded.tables()
-    except GroundingError as lacking:
-        raise Unchecked(f"the record brings a theory of its own, and {lacking}") from lacking
-
-
-def digest_of_texts(texts: Iterable[str]) -> str:
-    """The digest of a theory, from the texts of its files in reading order."""
-    from icore_kernel.ground.assemble import digest
-
-    return digest("\0".join(texts))
-
-
-def _listed(broken: Iterable[tuple[str, str]]) -> str:
-    return ", ".join(f"{clause} {instance}".strip() for clause, instance in broken) or "nothing"
-
-
-def _first_difference(said: Any, found: Any, at: str = "") -> str:
-    """Where two values differ first, in words."""
-    if isinstance(said, Mapping) and isinstance(found, Mapping):
-        for key in [*found, *(key for key in said if key not in found)]:
-            if key not in said or key not in found or canonical(said[key]) != canonical(found[key]):
-                place = f"{at}.{key}" if at else str(key)
-                if key in said and key in found:
-                    return _first_difference(said[key], found[key], place)
-                return f"{place}, which {'the package does not have' if key in said else 'is missing in the record'}"
-    if isinstance(said, list) and isinstance(found, (list, tuple)) and len(said) == len(found):
-        for number, (one, other) in enumerate(zip(said, found, strict=True)):
-            if canonical(one) != canonical(other):
-                return _first_difference(one, other, f"{at}[{number}]")
-    return f"{f'{at} = ' if at else ''}{_short(said)}, where the package has {_short(found)}"
-
-
-def _short(value: Any) -> str:
-    text = canonical(value).decode()
-    return text if len(text) <= 80 else f"{text[:77]}…"
+            raise Differs(f"it {what} {first_difference(said, found)}")
 
 
 def replay(entries: Iterable[Entry], *, to: int | None = None, solver: bool = False) -> Replayed:
