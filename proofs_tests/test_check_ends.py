@@ -118,6 +118,27 @@ def test_of_a_library_only_that_it_is_well_formed_is_said(tmp_path: Path, icore:
     assert (record["verdict"], record["mode"], record["findings"], record["space"]) == ("holds", "library", None, {})
 
 
+@pytest.mark.parametrize("kept", ["stays", "grows"])
+@pytest.mark.parametrize("asked", ["prove", "stable"])
+def test_nothing_of_a_library_is_proved_or_holds(tmp_path: Path, icore: Icore, asked: str, kept: str) -> None:
+    """`stays` is violated and `grows` would be proved, in a package that imports them."""
+    text = COMMON if kept == "stays" else COMMON.replace("stays: parcel.size == small", "grows: parcel.size in {small, large}")
+    path = written(tmp_path, text, "common.icore")
+    checked, said = icore("check", path), icore(asked, path)
+    assert said[0] == checked[0] == 0
+    assert said[1].splitlines()[:-1] == checked[1].splitlines()[:-1]
+    assert said[1].splitlines()[-1].startswith("well-formed · ")
+    record = json.loads(icore(asked, "--format", "json", path)[1])
+    assert (record["mode"], [r["name"] for r in record["results"]], record["findings"]) == ("library", ["well-formed"], None)
+
+
+def test_no_certificate_is_written_of_a_library(tmp_path: Path, icore: Icore) -> None:
+    folder = tmp_path / "certificate"
+    status, out, err = icore("prove", "--certificate", folder, written(tmp_path, COMMON, "common.icore"))
+    assert (status, out, folder.exists()) == (2, "", False)
+    assert "Common is a library: what it declares is proved in a package that imports it" in err
+
+
 def test_what_a_library_declares_is_decided_where_it_is_imported(tmp_path: Path, icore: Icore) -> None:
     written(tmp_path, COMMON, "common.icore")
     path = written(tmp_path, 'package P\nimport "common.icore"\n')

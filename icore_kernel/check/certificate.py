@@ -6,13 +6,18 @@ from pathlib import Path
 
 from icore_kernel.check.proof import Proof
 from icore_kernel.load import Loaded
-from icore_kernel.prove.certificate import Certificate, Claim, Claims, certify, differences
+from icore_kernel.prove.certificate import Certificate, CertificateError, Claim, Claims, certify, differences
 from icore_kernel.prove.steps import Steps
 
 
 def certificate_of(proof: Proof) -> Certificate:
-    """Everything that is proved, with the lemmas that it needs. Where feasibility is not proved, what needs it is left out."""
+    """Everything that is proved, with the lemmas that it needs. Where feasibility is not proved, what needs it is left out.
+
+    CertificateError for a library.
+    """
     system = proof.loaded.system
+    if proof.loaded.package.kind == "library":
+        raise CertificateError(f"{system.name} is a library: what it declares is proved in a package that imports it")
     closed = proof.facts.closed
     extra = [lemma for invariant in proof.invariants for lemma in invariant.lemmas]
     claims = Claims(

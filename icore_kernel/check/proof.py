@@ -9,6 +9,7 @@ from time import perf_counter
 
 from icore_kernel.check.plan import conjunction
 from icore_kernel.check.proof_report import Said, unrefused
+from icore_kernel.check.run import library_report
 from icore_kernel.explore.model import Exploration, Rules, Watchlist
 from icore_kernel.explore.search import explore
 from icore_kernel.load import Loaded
@@ -23,7 +24,7 @@ from icore_kernel.prove.solver import Disagreement
 from icore_kernel.prove.steps import Steps, is_state
 from icore_kernel.system import Kind, Property, PropertyKind, System
 from icore_kernel.terms.node import Term
-from icore_kernel.verdict import ExitStatus, Obligation, Report
+from icore_kernel.verdict import LIBRARY, ExitStatus, Obligation, Report
 
 LEMMA_SECONDS, INVARIANT_SECONDS, SEARCH_SECONDS = 20.0, 30.0, 20.0
 """What each part may take where no time limit is given."""
@@ -67,6 +68,8 @@ class Proof:
     @property
     def not_asked(self) -> tuple[str, ...]:
         """What `check` decides and no proof by steps does: the package may fail there, whatever is proved here."""
+        if self.report.mode == LIBRARY:  # what it declares is asked for in a package that imports it
+            return ()
         system = self.loaded.system
         asked = {i.name for i in self.invariants}
         names = [p.name for p in system.properties if p.name not in asked]
@@ -307,5 +310,13 @@ def compare(system: System, lemma2: Lemma2, closed: bool, invariants: Sequence[I
 
 
 def prove(loaded: Loaded, *, depth: int | None = None, seconds: float | None = None) -> Proof:
-    """Prove what can be proved of a loaded package. `depth`: look for runs of up to so many steps that break what is not proved."""
+    """Prove what can be proved of a loaded package. `depth`: look for runs of up to so many steps that break what is not proved.
+
+    Of a library nothing is proved, as nothing is decided of one by `check`.
+    """
+    if loaded.package.kind == "library":
+        started = perf_counter()
+        nothing = Lemma2((), (), 0.0, complete=False)
+        report = library_report(loaded, perf_counter() - started)
+        return Proof(loaded, Steps(loaded.system, loaded.bank), nothing, nothing, None, Facts((), False, False), (), (), None, None, report)
     return Prover(loaded, depth, seconds).run()

@@ -49,7 +49,7 @@ def check(
     UsageError for an unknown name. A bound that is hit makes `unknown`, never success."""
     started = perf_counter()
     if loaded.package.kind == "library":
-        return _library(loaded, only, perf_counter() - started)
+        return library_report(loaded, perf_counter() - started, only)
     system, bank = loaded.system, loaded.bank
     mode = _mode(system, unaudited)
     plan = make_plan(system, bank)
@@ -93,7 +93,7 @@ def check(
     )
 
 
-def _library(loaded: Loaded, only: Sequence[str], seconds: float) -> Report:
+def library_report(loaded: Loaded, seconds: float, only: Sequence[str] = ()) -> Report:
     """A library is no system: it is read, checked and grounded, and what it declares is decided in the packages that import it."""
     properties = len(loaded.system.properties) + len(loaded.system.scenarios)
     others = [name for name in only if name != "well-formed"]

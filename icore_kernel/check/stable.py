@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from icore_kernel.check.findings import allowed
 from icore_kernel.check.ongraph import OnGraph
 from icore_kernel.check.plan import make_plan
-from icore_kernel.check.run import space_of
+from icore_kernel.check.run import library_report, space_of
 from icore_kernel.check.whole import Whole, is_choice
 from icore_kernel.explore.model import Rules
 from icore_kernel.explore.search import explore
@@ -30,9 +30,11 @@ def stable(loaded: Loaded, *, rules: Rules = NO_RULES, solver_seconds: float = S
     """A report of termination and of every declared order stability (the plain one where none is), and the matrix.
 
     The solver gets at most `solver_seconds` in all; what it had no time for stays `independent where reached`. The matrix is empty
-    for a search that stopped.
+    for a search that stopped. Of a library nothing is decided, as `check` says.
     """
     started = perf_counter()
+    if loaded.package.kind == "library":
+        return library_report(loaded, perf_counter() - started), ()
     system = replace(loaded.system, properties=_asked(loaded))
     narrowed = replace(loaded, system=system)
     plan = make_plan(system, loaded.bank)

@@ -8,23 +8,23 @@ from icore_kernel.report.fork import matrix_lines
 from icore_kernel.report.json import Record, cell_record, report_record
 from icore_kernel.report.layout import Line, line
 from icore_kernel.report.text import report_lines
-from icore_kernel.verdict import Cell, Report
+from icore_kernel.verdict import LIBRARY, Cell, Report
 
 STABLE = "icore.stable/1"
 
 
 def stable_lines(report: Report, cells: Sequence[Cell]) -> Iterator[Line]:
     """As `icore check` prints it, the matrix before the last line."""
-    *lines, last = report_lines(report, every_pair=True)
+    *lines, last = report_lines(report, sought=report.mode != LIBRARY, every_pair=True)
     yield from lines
-    if not report.space.get("stopped"):
+    if report.mode != LIBRARY and not report.space.get("stopped"):
         yield from matrix_lines(cells)
         yield line()
     yield last
 
 
 def stable_record(report: Report, cells: Sequence[Cell], settings: Mapping[str, str]) -> Record:
-    """Schema `icore.stable/1`: that of `icore check`, and the whole matrix as `matrix`; null for a search that stopped."""
-    record = report_record(report, False, settings)
-    whole = None if report.space.get("stopped") else [cell_record(cell) for cell in cells]
+    """Schema `icore.stable/1`: that of `icore check`, and the whole matrix as `matrix`; null where the search stopped, or of a library."""
+    record = report_record(report, False, settings, report.mode != LIBRARY)
+    whole = None if report.mode == LIBRARY or report.space.get("stopped") else [cell_record(cell) for cell in cells]
     return {**record, "schema": STABLE, "matrix": whole}
