@@ -34,11 +34,17 @@ def ended_by_signals() -> Iterator[None]:
         yield
         return
     raised = False
+    later: list[threading.Timer] = []
+
+    def again(number: int) -> None:
+        if not raised:
+            _send(number)
 
     def first(number: int, frame: FrameType | None) -> None:
         nonlocal raised
         if not raised and _in_finalizer(frame):
-            threading.Timer(AGAIN, _send, (number,)).start()
+            later.append(threading.Timer(AGAIN, again, (number,)))
+            later[-1].start()
         elif not raised:
             raised = True
             raise KeyboardInterrupt
@@ -54,6 +60,10 @@ def ended_by_signals() -> Iterator[None]:
             signal.signal(number, first)
         yield
     finally:
+        # Nothing is sent any more once the handlers are as they were: it would end whoever comes next.
+        for timer in later:
+            timer.cancel()
+            timer.join()
         signal.set_wakeup_fd(outer)
         write.close()
         watch.join()
