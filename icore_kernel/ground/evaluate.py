@@ -6,7 +6,7 @@ Quantifiers are expanded; calls with static arguments are evaluated once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Protocol, assert_never
 
@@ -127,7 +127,7 @@ class Evaluator:
     def _name(self, expr: s.Name, env: Env, theory: bool) -> Value:
         if expr.id in env:
             return env[expr.id]
-        names = self.universe.theory_names if theory else self.universe.names
+        names = self._names(theory)
         if expr.id in names:
             return names[expr.id]
         if expr.id in self.universe.clocks and not theory:
@@ -136,6 +136,15 @@ class Evaluator:
         if elements is not None:
             return SetValue(tuple((e, self.algebra.bank.true) for e in elements))
         return self.call(expr.id, [], theory, expr.span, around(env))
+
+    def _names(self, theory: bool) -> Mapping[str, Value]:
+        return self.universe.theory_names if theory else self.universe.names
+
+    def is_call(self, name: str, theory: bool) -> bool:
+        """Whether a name that no binder gives is that of a definition without arguments: values, clocks and sorts come before it."""
+        if name in self._names(theory) or (not theory and name in self.universe.clocks):
+            return False
+        return self.elements(name, theory) is None
 
     def elements(self, name: str, theory: bool) -> tuple[Value, ...] | None:
         """The elements of a sort. The theory's own words come before a package's sorts of the same name."""

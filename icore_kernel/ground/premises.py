@@ -49,7 +49,7 @@ class _Reader:
                 for args in self._arguments(node, env, theory):
                     yield from self._called(node.name, args, theory, condition)
             case s.Name():
-                if node.id not in env:
+                if node.id not in env and self.ev.is_call(node.id, theory):
                     yield from self._defined(node.id, (), theory, condition)
             case tuple():
                 for each in node:
