@@ -21,11 +21,12 @@ from icore_kernel.rewriting.witness import Course, breaks
 from icore_kernel.runs import run_of, step_of
 from icore_kernel.runs_io import RunError, SavedRun, code_of
 from icore_kernel.system import Clause, DomainKind, GroundUpdate, Kind, PropertyKind, System
+from icore_kernel.terms.term import TermBank
 from icore_kernel.verdict import Reason, Step
 
 _AUDITED = Audited()
-_SECONDS = 10.0
-"""How long an initial state is looked for."""
+_GOING_THROUGH, _SOLVING = 1.0, 10.0
+"""Seconds for which an initial state is looked for, one way and the other."""
 
 
 class StepError(Exception):
@@ -93,7 +94,7 @@ class Walk:
         self._numbers = {_squeezed(update.name): number for number, update in enumerate(self.system.updates)}
         self._feasible = judge.feasibility(self.system)
         self._plan = make_plan(self.system, loaded.bank)
-        self.states = [first_state(self.system, {})]
+        self.states = [first_state(self.system, loaded.bank, {})]
         self.taken: list[int] = []
 
     @property
@@ -111,7 +112,7 @@ class Walk:
                 codes[name] = code_of(free[name].domain, name, shown)
             except RunError as wrong:
                 raise StepError(str(wrong)) from wrong
-        self.states, self.taken = [first_state(self.system, codes)], []
+        self.states, self.taken = [first_state(self.system, self.loaded.bank, codes)], []
 
     def take(self, number: int) -> None:
         """Go on by an update. StepError where it is not enabled, or may not commit."""
@@ -185,9 +186,10 @@ class Walk:
 
         The package is grounded again with the formula, which may read what is no field without it. The run is taken again there.
         """
-        asked = load(self.loaded.path, settings=self.loaded.settings, theory=self.theory, goal=formula).system
+        again = load(self.loaded.path, settings=self.loaded.settings, theory=self.theory, goal=formula)
+        asked = again.system
         goal = next(prop for prop in asked.properties if prop.name == GOAL)
-        state = first_state(asked, {field.name: self.states[0][field.index] for field in self.system.free})
+        state = first_state(asked, again.bank, {field.name: self.states[0][field.index] for field in self.system.free})
         by_name = {update.name: update for update in asked.updates}
         for number in self.taken:
             state = judge.successor(by_name[self.system.updates[number].name], state)
@@ -253,17 +255,26 @@ def _called(field: str) -> set[str]:
     return {field, whole, head, *arguments.removesuffix(")").split(", ")} - {""}
 
 
-def first_state(system: System, codes: Mapping[str, int]) -> State:
-    """The first initial state where the free fields named have these codes. StepError where there is none, or none was met in time."""
+def first_state(system: System, bank: TermBank, codes: Mapping[str, int]) -> State:
+    """The first initial state where the free fields named have these codes. StepError where there is none, or none was met in time.
+
+    They are gone through in their order; where that takes long, the solver finds the same one.
+    """
     initial = list(system.initial)
     for field in system.free:
         initial[field.index] = codes.get(field.name, initial[field.index])
     rest = tuple(field for field in system.free if field.name not in codes)
     given = replace(system, initial=tuple(initial), free=rest)
     try:
-        state = next(initial_states(given, Clock(Rules(timeout=_SECONDS))), None)
-    except Stop as stop:
-        raise StepError(f"no initial state was found: {stop.reason}; give values to more of the fields that start anywhere") from stop
+        state = next(initial_states(given, Clock(Rules(timeout=_GOING_THROUGH))), None)
+    except Stop:
+        from icore_kernel.meaning.smt import Result
+        from icore_kernel.prove.first import first_start
+
+        answer = first_start(given, bank, _SOLVING)
+        if answer.result is Result.UNKNOWN:
+            raise StepError(f"no initial state was found, neither by going through them nor by Z3 ({answer.reason})") from None
+        state = answer.state
     if state is None:
         raise StepError(f"{system.name} has no initial state{' with these values' if codes else ''}")
     return state

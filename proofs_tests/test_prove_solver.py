@@ -6,14 +6,22 @@ import os
 import signal
 import threading
 import time
+from random import Random
 
 import pytest
+import strategies_systems
 import z3
 from systems_by_hand import Draft
 
+from icore_kernel.explore.model import Rules
+from icore_kernel.explore.scalar_search import initial_states
+from icore_kernel.explore.tally import Clock
 from icore_kernel.meaning.smt import Result
 from icore_kernel.prove import solver as module
+from icore_kernel.prove.first import first_start
 from icore_kernel.prove.solver import Solver
+from icore_kernel.system import Domain, DomainKind, Field, System
+from icore_kernel.terms.term import TermBank
 
 
 def hard(solver: Solver) -> z3.BoolRef:
@@ -91,3 +99,27 @@ def test_ctrl_c_in_the_middle_of_a_question_is_not_taken_for_an_answer(after: fl
             solver.solve([some])
     finally:
         timer.cancel()
+
+
+FIELDS = (
+    Field("a", Domain(DomainKind.INT, -2, 3), 0),
+    Field("b", Domain(DomainKind.BOOL, 0, 1), 1),
+    Field("c", Domain(DomainKind.ENUM, 0, 2, ("x", "y", "z")), 2),
+    Field("d", Domain(DomainKind.INT, 5, 9), 3),
+)
+
+
+def test_the_first_initial_state_is_that_which_going_through_them_finds() -> None:
+    """Under random conditions, with `d` fixed or not; some have no initial state, and the first is not always that of the least values."""
+    seen = set()
+    for seed in range(60):
+        bank, random = TermBank(), Random(seed)
+        draft = strategies_systems.Draft(bank, random, list(FIELDS), [field.term(bank) for field in FIELDS])
+        condition = bank.and_(*(draft.formula() for _ in range(3)))
+        system = System("Random", "", FIELDS, (-2, 0, 0, 7), FIELDS[: random.choice((3, 4))], condition, ())
+        found = first_start(system, bank, 10.0)
+        expected = next(initial_states(system, Clock(Rules())), None)
+        assert found.state == expected
+        assert found.result is (Result.UNSAT if expected is None else Result.SAT)
+        seen.add((expected is None, expected in {(-2, 0, 0, 5), (-2, 0, 0, 7)}))
+    assert seen == {(True, False), (False, True), (False, False)}

@@ -267,6 +267,24 @@ def test_wrong_files_are_wrong_input(step: Step, tmp_path: Path) -> None:
     assert step("none.icore", "").stderr == "none.icore: None has no initial state\n"
 
 
+WIDE = """package Wide
+input x(i: 1..40) { n: 0..3, b: bool }
+initially forall i in 1..40: x(i).n >= 2 and (x(i).n == 3 or x(i).b)
+update down(i: 1..40) by environment { when x(i).b set x(i).b := false }
+"""
+
+
+def test_where_initial_states_are_too_many_to_go_through_the_solver_finds_the_first(step: Step, tmp_path: Path) -> None:
+    """Of 8 to the 40 combinations the first initial state is the last of 2 in every n, and so b in every one."""
+    (tmp_path / "wide.icore").write_text(WIDE, encoding="utf-8")
+    done = step("wide.icore", "r x(7).n=3\ns x(7).n\ns x(7).b\np forall i in 1..40: x(i).n == 2 or not x(i).b and i == 7\nr x(9).n=1")
+    assert (done.returncode, done.stderr) == (2, "line 5, r x(9).n=1:\n  Wide has no initial state with these values\n")
+    start = ", ".join(f"x({i}).n = 2, x({i}).b = true" for i in range(1, 41))
+    assert " ".join(done.stdout.split("\n   1  ")[0].split()) == f"Wide · ? lists the commands start with {start}"
+    assert "  x(7).n = 3\n" in done.stdout and "  x(7).b = false\n" in done.stdout
+    assert ": true\n" in done.stdout
+
+
 @pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
 def test_commands_that_are_no_text_are_wrong_input(lamp: Path, errors: str) -> None:
     command = [sys.executable, "-m", "icore_kernel", "step", str(lamp)]

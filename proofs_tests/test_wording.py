@@ -79,7 +79,7 @@ def agree(system: System, terms: list[tuple[Term, bool]], read: System, steps: i
     by_name = {update.name: update for update in read.updates}
     draw = Random(7)
     seen: set[tuple[int, bool]] = set()
-    here, there = first_state(system, {}), first_state(read, {})
+    here, there = first_state(system, TermBank(), {}), first_state(read, TermBank(), {})
     for _ in range(steps):
         for place, (term, wanted) in enumerate(terms):
             value = bool(scalar.evaluate(term, here)) == wanted
@@ -87,7 +87,7 @@ def agree(system: System, terms: list[tuple[Term, bool]], read: System, steps: i
             seen.add((place, value))
         moves = [n for n in range(len(system.updates)) if judge.committed(system, Audited(), n, here) not in (None, here)]
         if not moves:
-            here, there = first_state(system, {}), first_state(read, {})
+            here, there = first_state(system, TermBank(), {}), first_state(read, TermBank(), {})
             continue
         update = system.updates[draw.choice(moves)]
         here, there = judge.successor(update, here), judge.successor(by_name[update.name], there)
@@ -165,7 +165,7 @@ def test_the_parts_of_a_reason_are_one_formula(tmp_path: Path) -> None:
     path = tmp_path / "awkward.icore"
     path.write_text(f"{AWKWARD}\ninvariant both: (d.n == 1 or e.m == 2) and d.n < 3 and (live(page) or d.n == 2)\n")
     system = load(path).system
-    (reason,) = reasons_of(system, Clause("both", system.properties[0].formula), first_state(system, {}))
+    (reason,) = reasons_of(system, Clause("both", system.properties[0].formula), first_state(system, TermBank(), {}))
     assert reason.text == "(d.n == 1 or e.m == 2) and (live(page) or d.n == 2)"
 
 
@@ -193,7 +193,7 @@ def end_of(system: System, run: Run) -> State:
         name: next(code for code in range(free[name].domain.lo, free[name].domain.hi + 1) if free[name].domain.show(code) == value)
         for name, value in run.initial
     }
-    state = first_state(system, codes)
+    state = first_state(system, TermBank(), codes)
     by_name = {update.name: update for update in system.updates}
     for step in (*run.steps, *([run.offending] if run.offending else [])):
         state = judge.successor(by_name[step.update], state)
