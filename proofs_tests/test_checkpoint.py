@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from strategies_systems import systems
 from systems_by_hand import Draft, counters
 
+from icore_kernel import cli
 from icore_kernel.explore import blocks, checkpoint
 from icore_kernel.explore.block_search import explore_blocks
 from icore_kernel.explore.checkpoint import MANIFEST
@@ -277,6 +278,22 @@ def test_a_folder_with_a_checkpoint_is_not_overwritten_and_one_without_is_not_re
         search(counters(4, 4), Rules(checkpoints=Checkpoints(place)))
     with pytest.raises(CheckpointError, match="holds no checkpoint"):
         search(counters(4, 4), Rules(checkpoints=Checkpoints(place / "other", True)))
+
+
+def test_what_else_is_in_the_folder_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The package may lie there itself, and be called as the files of a checkpoint begin."""
+    package = tmp_path / "states-a.icore"
+    update = "update up by environment { when c.n < 9 set c.n := c.n + 1 }"
+    package.write_text(f"package P\ninput c {{ n: 0..9 = 0 }}\n{update}\n", encoding="utf-8")
+    strangers = [tmp_path / name for name in ("video.part", "states-12", "infeasible-notes", "x-000001")]
+    for stranger in strangers:
+        stranger.write_text("precious", encoding="utf-8")
+    left = tmp_path / "states-000007.part"
+    left.write_text("left behind by a search that was killed", encoding="utf-8")
+    assert cli.run(["check", str(package), "--checkpoint", str(tmp_path)]) == 0
+    assert "10 states" in capsys.readouterr().out
+    assert package.exists() and all(stranger.read_text(encoding="utf-8") == "precious" for stranger in strangers)
+    assert not left.exists()
 
 
 def test_a_damaged_checkpoint_is_refused(place: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 import zlib
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,8 @@ from icore_kernel.system import System
 
 SCHEMA = "icore.checkpoint/1"
 MANIFEST = "checkpoint.json"
+_OWN = re.compile(r"(?:states|infeasible)-[0-9]{6,}(?:\.part)?|checkpoint\.json\.part")
+"""Names of the files that a search writes here, but for the manifest."""
 _PIECE = 2**22
 """States to a write."""
 
@@ -193,12 +196,11 @@ class Folder:
                 os.close(folder)
 
     def _clear(self) -> None:
-        """Remove what no checkpoint names."""
+        """Remove what was written here and no checkpoint names any more; other files are let alone."""
         named = {name for name, _, _ in (*self.segments, *([self.infeasible] if self.infeasible else []))}
-        for pattern in ("states-*", "infeasible-*", "*.part"):
-            for file in self.path.glob(pattern):
-                if file.name not in named:
-                    file.unlink(missing_ok=True)
+        for file in list(self.path.iterdir()):
+            if _OWN.fullmatch(file.name) and file.name not in named:
+                file.unlink(missing_ok=True)
 
     def _load(self, segments: Sequence[tuple[str, int, int]]) -> Words:
         words = np.zeros((sum(count for _, count, _ in segments), self.words), dtype=np.uint64)
