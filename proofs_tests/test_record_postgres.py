@@ -128,8 +128,10 @@ def server() -> Iterator[Server]:
 WRITER = """
 import sys
 from icore_kernel.record.store import open_store
-url, name, count = sys.argv[1:]
+url, name, count, ready = sys.argv[1:]
 with open_store(url) as store:
+    open(ready, "w").close()
+    sys.stdin.readline()
     for n in range(int(count)):
         entry = store.append("commit", {"by": name, "n": n})
         print(entry.seq, entry.hash, name, n, flush=True)
@@ -142,10 +144,20 @@ def test_eight_writers_lose_and_double_nothing(server: Server, kill: bool, tmp_p
     environment = {"PYTHONPATH": str(CHECKOUT), "PATH": os.environ.get("PATH", "")}
     share = ENTRIES // WRITERS
     outputs = [(tmp_path / f"{name}.out").open("wb") for name in range(WRITERS)]
+    ready = [tmp_path / f"{name}.ready" for name in range(WRITERS)]
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, url, str(name), str(share)], stdout=output, env=environment)
-        for name, output in enumerate(outputs)
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, url, str(name), str(share), begun], stdin=subprocess.PIPE, stdout=output, env=environment
+        )
+        for name, (output, begun) in enumerate(zip(outputs, ready, strict=True))
     ]
+    # A server that dies while a store is opened is an error of that writer: here all have opened theirs.
+    while not all(begun.exists() for begun in ready):
+        assert all(writer.poll() is None for writer in writers), "a writer ended before it began"
+        time.sleep(0.005)
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.close()
     if kill:
         for part in (1, 2, 3) if NIGHTLY else (1,):
             while written(tmp_path) < part * ENTRIES // 4:
