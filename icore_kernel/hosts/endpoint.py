@@ -89,7 +89,8 @@ class Endpoint:
         status: int | None = None
         body, problem, again, pause = b"", "", False, None
         try:
-            with watch, _opener(watch).open(self._request(content), timeout=float(self.timeout)) as response:
+            # The watch is first: which of two bounds ended an attempt would be left to chance.
+            with watch, _opener(watch).open(self._request(content), timeout=float(self.timeout) + 1) as response:
                 status = response.status
                 pause = _seconds(response.headers.get("Retry-After"))
                 if 200 <= response.status < 300:
