@@ -13,11 +13,12 @@ static bool rising(int64_t states, const int64_t *start, const int32_t *target)
     return true;
 }
 
-static bool numbered_backwards(int64_t states, const int32_t *component)
+bool graph_backwards(int64_t states, const int64_t *start, const int32_t *target, const int32_t *component, int64_t count)
 {
+    if (count != states) return false;
     for (int64_t state = 0; state < states; state++)
         if (component[state] != states - 1 - state) return false;
-    return true;
+    return rising(states, start, target);
 }
 
 int64_t graph_components(int64_t states, const int64_t *start, const int32_t *target, int32_t *component)
@@ -91,35 +92,40 @@ static int32_t merged(int32_t a, int32_t b)
     return b == REACHES_NONE ? a : REACHES_MANY;
 }
 
-/* Components of one state each, in which a step goes to an earlier one: no table of members. */
-static void condense_single(int64_t states, const int64_t *start, const int32_t *target, const int32_t *classes, const Condensed *out)
+/* What a component comes to, in one place: the pass reads it once for each step into it. */
+typedef struct {
+    int32_t one_bottom, one_class, longest;
+} Reached;
+
+int graph_condense_backwards(int64_t states, const int64_t *start, const int32_t *target, const int32_t *classes, const Condensed *out)
 {
-    for (int64_t c = 0; c < states; c++) {
-        const int64_t state = states - 1 - c;
-        int32_t one_bottom = REACHES_NONE, one_class = REACHES_NONE;
-        int64_t deepest = 0;
-        for (int64_t place = start[state]; place < start[state + 1]; place++) {
-            const int64_t other = states - 1 - target[place];
-            one_bottom = merged(one_bottom, out->one_bottom[other]);
-            one_class = merged(one_class, out->one_class[other]);
-            if (out->longest[other] >= deepest) deepest = out->longest[other] + 1;
+    Reached *reached = malloc(((size_t)states + 1) * sizeof *reached);
+    if (!reached) return -1;
+    for (int64_t state = states; state-- > 0;) {
+        const int64_t end = start[state + 1], c = states - 1 - state;
+        Reached own = {REACHES_NONE, REACHES_NONE, 0};
+        if (start[state] == end)
+            own = (Reached){(int32_t)c, classes ? classes[state] : (int32_t)state, 0};
+        for (int64_t place = start[state]; place < end; place++) {
+            const Reached *other = reached + target[place];
+            own.one_bottom = merged(own.one_bottom, other->one_bottom);
+            own.one_class = merged(own.one_class, other->one_class);
+            if (other->longest >= own.longest) own.longest = other->longest + 1;
         }
-        const bool bottom = start[state] == start[state + 1];
+        reached[state] = own;
         out->size[c] = 1;
-        out->bottom[c] = bottom;
-        out->one_bottom[c] = bottom ? (int32_t)c : one_bottom;
-        out->one_class[c] = !bottom ? one_class : classes ? classes[state] : (int32_t)state;
-        out->longest[c] = deepest;
+        out->bottom[c] = start[state] == end;
+        out->one_bottom[c] = own.one_bottom;
+        out->one_class[c] = own.one_class;
+        out->longest[c] = own.longest;
     }
+    free(reached);
+    return 0;
 }
 
 int graph_condense(int64_t states, const int64_t *start, const int32_t *target, const int32_t *component, int64_t count, const int32_t *classes,
                    const Condensed *out)
 {
-    if (count == states && numbered_backwards(states, component) && rising(states, start, target)) {
-        condense_single(states, start, target, classes, out);
-        return 0;
-    }
     int64_t *begin = calloc((size_t)count + 2, sizeof *begin);
     int32_t *members = malloc(((size_t)states + 1) * sizeof *members);
     if (!begin || !members) {

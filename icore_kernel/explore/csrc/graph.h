@@ -2,6 +2,7 @@
 #ifndef ICORE_GRAPH_H
 #define ICORE_GRAPH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What condense.py calls NONE and MANY. */
@@ -17,6 +18,11 @@ typedef struct {
     int32_t *one_bottom, *one_class;
     int64_t *longest;
 } Condensed;
+
+/* Whether these are components of one state each, numbered backwards, of a graph whose steps all go to a greater state. */
+bool graph_backwards(int64_t states, const int64_t *start, const int32_t *target, const int32_t *component, int64_t count);
+/* graph_condense of such. -1: no memory. */
+int graph_condense_backwards(int64_t states, const int64_t *start, const int32_t *target, const int32_t *classes, const Condensed *out);
 
 /* The pass from the bottom upwards over `count` components; `classes` may be NULL. -1: no memory. */
 int graph_condense(int64_t states, const int64_t *start, const int32_t *target, const int32_t *component, int64_t count, const int32_t *classes,

@@ -76,14 +76,18 @@ PyObject *kernel_condense(PyObject *module, PyObject *args)
         if (states >= 0 && count >= 0 && count <= states && has(&component, states, 4) && (given == Py_None || has(&classes, states, 4)) &&
             has(&size, count, 4) && has(&bottom, count, 1) && has(&one_bottom, count, 4) && has(&one_class, count, 4) && has(&longest, count, 8)) {
             const Condensed out = {size.buf, bottom.buf, one_bottom.buf, one_class.buf, longest.buf};
-            if (!right_components(component.buf, states, start.buf, target.buf, count))
+            const int32_t *kinds = given == Py_None ? NULL : classes.buf;
+            bool right = true;
+            Py_BEGIN_ALLOW_THREADS
+            if (graph_backwards(states, start.buf, target.buf, component.buf, count))
+                done = graph_condense_backwards(states, start.buf, target.buf, kinds, &out);
+            else if ((right = right_components(component.buf, states, start.buf, target.buf, count)))
+                done = graph_condense(states, start.buf, target.buf, component.buf, count, kinds, &out);
+            Py_END_ALLOW_THREADS
+            if (!right)
                 wrong("condense: not the components of the graph");
-            else {
-                Py_BEGIN_ALLOW_THREADS
-                done = graph_condense(states, start.buf, target.buf, component.buf, count, given == Py_None ? NULL : classes.buf, &out);
-                Py_END_ALLOW_THREADS
-                if (done < 0) PyErr_NoMemory();
-            }
+            else if (done < 0)
+                PyErr_NoMemory();
         } else if (!PyErr_Occurred())
             wrong("condense: more components than states");
         if (given != Py_None) PyBuffer_Release(&classes);
