@@ -232,3 +232,38 @@ def test_a_larger_one_is_explored_by_the_kernel_without_numpy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT, check=True, timeout=120)
     assert done.stderr.splitlines()[-1] == str([name for name in NEEDLESS if name != "numpy"])
     assert "10,002" in done.stdout
+
+
+# ---- imports meanwhile ----------------------------------------------------------------------------------------------
+
+
+IMPORTING = """
+import sys
+from icore_kernel.explore import native
+from icore_kernel.explore.model import Audited, Rules, Watchlist
+from icore_kernel.explore.search import Engine, explore
+from systems_by_hand import counters
+native.cores = lambda: int(sys.argv[2])
+assert "colorsys" not in sys.modules
+rules = Rules(cores=int(sys.argv[1]) or None, wanted=("colorsys", "no_such_module"))
+found = explore(counters(int(sys.argv[3]), 7), Watchlist(), rules, Audited(), Engine.NATIVE)
+print(found.states, "colorsys" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "there", "places", "said"),
+    [
+        (0, 2, 6, "117649 True"),
+        (2, 2, 6, "117649 True"),
+        (1, 2, 6, "117649 False"),
+        (0, 1, 6, "117649 False"),
+        (0, 2, 5, "16807 False"),
+    ],
+    ids=["two are there", "two are asked for", "one is asked for", "one is there", "a short search"],
+)
+def test_what_is_wanted_afterwards_is_imported_during_a_long_search(asked: int, there: int, places: int, said: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": f"{CHECKOUT}:{CHECKOUT / 'dsl'}:{CHECKOUT / 'proofs_tests'}"}
+    command = [sys.executable, "-c", IMPORTING, str(asked), str(there), str(places)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert (done.stdout.strip(), done.stderr, done.returncode) == (said, "", 0)

@@ -58,7 +58,8 @@ def check(
         rules = replace(rules, stop_when=(first,))
     elif mode == Unaudited() and not rules.stop_when:
         rules = replace(rules, stop_when=unaudited_questions(system, only))
-    needed = replace(rules, keep_graph=rules.keep_graph or asked(system, mode))
+    graph_needed = rules.keep_graph or asked(system, mode)
+    needed = replace(rules, keep_graph=graph_needed, wanted=(*(("numpy",) if graph_needed else ()), *Sections.wanted(system)))
     reductions = Reductions()
     if reduce.partial_order or any(p.kind is PropertyKind.SYMMETRY for p in system.properties):
         from icore_kernel.check import reduced

@@ -19,7 +19,7 @@ from icore_kernel.explore.judge import successor
 from icore_kernel.explore.model import ANSWERED, Exploration, Unaudited, Violation
 from icore_kernel.load import Loaded
 from icore_kernel.runs import run_of_violation, run_to
-from icore_kernel.system import Clause, Kind
+from icore_kernel.system import Clause, Kind, System
 from icore_kernel.verdict import Assurance, Obligation, Reason, Result, Verdict
 
 
@@ -203,6 +203,11 @@ class Sections:
         )  # fmt: skip
 
     # ---- reports -----------------------------------------------------------------------------------------------------
+    @staticmethod
+    def wanted(system: System) -> tuple[str, ...]:
+        """Modules that take a while to import, and are wanted here."""
+        return ("icore_kernel.prove.exclusion",) if system.has_obligations and system.accept and system.reject else ()
+
     def reports(self) -> Iterator[Result]:
         if not self.system.has_obligations or not self.system.accept or not self.system.reject:
             return

@@ -97,6 +97,8 @@ class Rules:
       level is begun: every engine then stops with the same states;
     * `interrupted`: asked now and then; true stops like Ctrl-C does;
     * `keep_graph`: keep the steps of a complete exploration (8 bytes a step and more);
+    * `wanted`: modules that the caller will need after the search: imported while the C kernel is at work, where that takes long and
+      `cores` is not 1;
     * `proved`: indices of updates proved legal in every feasible state where they are committable; not tested there again;
     * `checkpoints`: where to write them.
     """
@@ -110,6 +112,7 @@ class Rules:
     interrupted: Callable[[], bool] | None = None
     progress: Callable[[Progress], None] | None = None
     keep_graph: bool = False
+    wanted: tuple[str, ...] = ()
     proved: frozenset[int] = frozenset()
     max_memory: int | None = None
     spill_at: int | None = None

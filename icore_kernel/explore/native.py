@@ -18,6 +18,7 @@ from time import perf_counter
 from typing import IO, TYPE_CHECKING
 
 from icore_kernel.explore import _kernel
+from icore_kernel.explore.ahead import Ahead
 from icore_kernel.explore.judge import roles
 from icore_kernel.explore.layout import lay_out
 from icore_kernel.explore.memory import anonymous, available, show_size
@@ -53,6 +54,9 @@ _FEW = 4096
 _PLAIN = 2000
 """The step graph of so few states is walked in plain Python, without NumPy's start-up."""
 
+_LONG = 100_000
+"""From so many states on, what is wanted after the search is imported meanwhile, where there is a core for it."""
+
 _WIDE = 6 * _kernel.BLOCK
 """A level of fewer states is not worth a second thread."""
 
@@ -81,6 +85,8 @@ class NativeSearch:
         self._turn = turn
         """Blocks a call, where it is fixed."""
         self._threads = threads(rules)
+        # A core that others use as well does no harm here: the imports would be due in any case.
+        self._ahead = Ahead(rules.wanted if rules.cores != 1 and cores() > 1 else ())
         self._kept = self._keeping()
 
     def _keeping(self) -> Kept | None:
@@ -116,7 +122,10 @@ class NativeSearch:
         final: tuple[FinalityBreak | None, bool] = (None, False)
         graph: StepGraph | None = None
         try:
-            self._search()
+            try:
+                self._search()
+            finally:
+                self._ahead.end()
         except Stop as stop:
             stopped = stop.reason
             if self._kept is not None:
@@ -163,6 +172,8 @@ class NativeSearch:
                     self._kept.mark(self.levels)
                 states, steps, *_ = _kernel.totals(self.search)
                 self.clock.check(states, steps, size, depth)
+                if states >= _LONG:
+                    self._ahead.begin()
                 begun = perf_counter()
                 status = _kernel.advance(self.search, blocks, self._threads if size >= _WIDE and blocks > 1 else 1)
                 self._heed(status)
@@ -328,9 +339,13 @@ def threads(rules: Rules) -> int:
     """How many the search may use: two at most; where nothing is asked, two if a core beside its own has been idle in the last minute."""
     if rules.cores is not None:
         return min(2, rules.cores)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return 2 if cores - busy >= 1.5 else 1
+    return 2 if cores() - busy >= 1.5 else 1
+
+
+def cores() -> int:
+    """How many this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def spill_file() -> IO[bytes] | None:
