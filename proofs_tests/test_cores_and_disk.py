@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -232,6 +233,34 @@ def test_a_larger_one_is_explored_by_the_kernel_without_numpy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT, check=True, timeout=120)
     assert done.stderr.splitlines()[-1] == str([name for name in NEEDLESS if name != "numpy"])
     assert "10,002" in done.stdout
+
+
+# ---- when nothing is asked ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("there", "busy", "asked", "used"),
+    [(2, 0, None, 2), (2, 1, None, 1), (1, 0, None, 1), (4, 2, None, 2), (4, 3, None, 1), (2, 5, 2, 2), (2, 0, 1, 1), (8, 0, 5, 2)],
+)
+def test_a_second_core_is_used_where_nobody_else_wants_it(
+    there: int, busy: int, asked: int | None, used: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from icore_kernel.explore import native
+
+    monkeypatch.setattr(native, "cores", lambda: there)
+    monkeypatch.setattr(native, "others", lambda: busy)
+    assert native.threads(Rules(cores=asked)) == used
+
+
+def test_the_others_are_those_that_run_beside_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    from icore_kernel.explore import native
+
+    said = {"text": "0.20 0.18 0.12 3/80 11206\n"}
+    monkeypatch.setattr(native, "open", lambda *_, **__: io.StringIO(said["text"]), raising=False)
+    assert native.others() == 2
+    monkeypatch.setattr(os, "getloadavg", lambda: (1.5, 0.0, 0.0), raising=False)
+    for said["text"] in ("", "1.5 0 0\n", "1.5 0 0 many/80 1\n"):
+        assert native.others() == 2.0
 
 
 # ---- imports meanwhile ----------------------------------------------------------------------------------------------

@@ -84,7 +84,6 @@ class NativeSearch:
         """How many are final; known once what was counted is collected."""
         self._turn = turn
         """Blocks a call, where it is fixed."""
-        self._threads = threads(rules)
         # A core that others use as well does no harm here: the imports would be due in any case.
         self._ahead = Ahead(rules.wanted if rules.cores != 1 and cores() > 1 else ())
         self._kept = self._keeping()
@@ -163,6 +162,7 @@ class NativeSearch:
         while going_on or self._next_level():
             going_on = False
             size, depth = self.levels[-1], len(self.levels) - 1
+            two = size >= _WIDE and threads(self.rules) == 2
             self._stop_when_answered()
             if depth == self.rules.max_depth:
                 raise Stop(f"max-depth {self.rules.max_depth}")
@@ -175,7 +175,7 @@ class NativeSearch:
                 if states >= _LONG:
                     self._ahead.begin()
                 begun = perf_counter()
-                status = _kernel.advance(self.search, blocks, self._threads if size >= _WIDE and blocks > 1 else 1)
+                status = _kernel.advance(self.search, blocks, 2 if two and blocks > 1 else 1)
                 self._heed(status)
                 if self._turn is None and status == Status.MORE.value:
                     blocks = max(1, min(2 * blocks, int(blocks * _TURN / max(1e-6, perf_counter() - begun))))
@@ -336,11 +336,19 @@ def _integers(table: bytes) -> list[int]:
 
 
 def threads(rules: Rules) -> int:
-    """How many the search may use: two at most; where nothing is asked, two if a core beside its own has been idle in the last minute."""
+    """How many the search may use now: two at most; where nothing is asked, two if no other process wants the second core."""
     if rules.cores is not None:
         return min(2, rules.cores)
-    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return 2 if cores() - busy >= 1.5 else 1
+    return 2 if cores() - others() >= 2 else 1
+
+
+def others() -> float:
+    """How many threads of other processes run or want to: at this moment, where the system says so, else in the last minute."""
+    try:
+        with open("/proc/loadavg", encoding="ascii") as told:
+            return int(told.read().split()[3].partition("/")[0]) - 1  # This one runs.
+    except (OSError, ValueError, IndexError):
+        return os.getloadavg()[0] + 0.5 if hasattr(os, "getloadavg") else 0.0
 
 
 def cores() -> int:
