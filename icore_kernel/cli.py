@@ -123,7 +123,7 @@ def main() -> NoReturn:
             # A terminal that cannot show `·` must not turn a verdict into an error.
             stream.reconfigure(errors="replace")
     # Terms live as long as the command, and are many: looking them through for cycles time and again takes a tenth of a small check.
-    gc.set_threshold(100_000, 50, 50)
+    gc.set_threshold(100_000, 20, 10)
     status = run(sys.argv[1:])
     gc.freeze()  # What is left needs no last look for cycles either.
     sys.exit(status)

@@ -18,15 +18,11 @@ def unaudited_questions(system: System, only: Sequence[str] = ()) -> tuple[froze
     """For `Rules.stop_when`: the questions of the results in `only` (none: all), and last that something is violated which the file does
     not expect to be. Empty where one is asked that no finding answers."""
     found: list[frozenset[str]] = []
-    bad: set[str] = set()
     named = set(only)
-    expected = set(system.expect_violated)
     theory: tuple[tuple[str, tuple[Clause, ...]], ...] = ((FEASIBILITY, system.feasibility), (SOUNDNESS, system.soundness))
     for kind, clauses in theory:
         if system.has_obligations and clauses and (not only or kind in named):
-            ids = frozenset(f"{kind}:{i}" for i in range(len(clauses)))
-            found.append(ids)
-            bad |= set() if kind in expected else ids
+            found.append(frozenset(f"{kind}:{i}" for i in range(len(clauses))))
             named.discard(kind)
     for i, prop in enumerate(system.properties):
         if only and prop.name not in only:
@@ -35,17 +31,13 @@ def unaudited_questions(system: System, only: Sequence[str] = ()) -> tuple[froze
         match prop.kind:
             case PropertyKind.INVARIANT:
                 found.append(frozenset({f"{INVARIANT}:{i}"}))
-                bad |= set() if prop.name in expected else {f"{INVARIANT}:{i}"}
-            case PropertyKind.UNREACHABLE:
-                found.append(frozenset({f"{SEEN}:{i}"}))
-                bad |= set() if prop.name in expected else {f"{SEEN}:{i}"}
-            case PropertyKind.REACHABLE:
+            case PropertyKind.UNREACHABLE | PropertyKind.REACHABLE:
                 found.append(frozenset({f"{SEEN}:{i}"}))
             case _:  # decided without the states (symmetry), or not at all in the unaudited system
                 continue
     if named - {"well-formed"}:  # `let through`, `definedness`, …
         return ()
-    return (*found, frozenset(bad if only or "definedness" in expected else {*bad, LEGALITY}))
+    return (*found, violations(system, only, audited=False) & frozenset({LEGALITY}).union(*found))
 
 
 def violations(system: System, only: Sequence[str] = (), audited: bool = True) -> frozenset[str]:
